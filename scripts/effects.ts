@@ -11,6 +11,7 @@ const roots: readonly string[] = [
   'files/thread/files-thread.ts',
   'events/query/query-thread.ts',
   'store/threads/calls/blob-thread.ts',
+  'store/threads/verifier/verifier-thread.ts',
   'store/threads/reader/reader-thread.ts',
   'store/threads/writer/writer-thread.ts',
 ]

@@ -1,81 +1,86 @@
-import { createHash } from 'node:crypto'
 import { format } from '../../src/base/format.ts'
-import { KeyPair } from '../../src/identity/index.ts'
-import { nowMicros } from '../../src/runtime/clock.ts'
-import { systemRandom } from '../../src/runtime/random.ts'
-import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
-import { BareRows } from './bare.ts'
+import { limits } from '../../src/base/limits.ts'
+import { ratio } from '../start/statistics.ts'
 import { EventSource } from './events.ts'
-import { interleave, time, timeAsync } from './measure.ts'
-import { type Line, speed } from './report.ts'
+import { collectGarbage, interleave } from './measure.ts'
+import { publishLatency } from './receive-latency.ts'
+import { partLines } from './receive-parts.ts'
+import { chunksOf } from './received-chunks.ts'
+import { refusedLines } from './refused-chunks.ts'
+import { atMost, figure, type Line } from './report.ts'
 import type { Workspace } from './workspace.ts'
 
 const rounds = 7
-const chunksPerRound = 8
+const chunksPerRound = 16
+const eventsPerRound = chunksPerRound * format.eventsPerCheckpoint
+/** Events of a local append: a frame of this node. */
+const eventsPerAppend = 128
 
-/** Chunks of another node, from memory into the store: verified, chained, committed one by one. */
+/** Chunks of another node, from memory into the store and back, relative to appending the same events locally. */
 export async function receiving(workspace: Workspace): Promise<Line[]> {
-  const lines: Line[] = []
-  for (const eventsPerFrame of [1, 128]) {
-    const chunks = await chunksOf((rounds + 1) * chunksPerRound, eventsPerFrame)
-    const turn = (round: number): readonly Uint8Array[] =>
-      chunks.slice(round * chunksPerRound, (round + 1) * chunksPerRound)
-    const rows = new BareRows(workspace.newFile())
-    try {
-      const { ours, bare } = await workspace.withStore((store) =>
-        interleave(rounds, {
-          ours: (round) =>
-            timeAsync(async () => {
-              for (const chunk of turn(round)) await store.receive(chunk)
-            }),
-          bare: (round) =>
-            time(() => {
-              for (const chunk of turn(round)) {
-                createHash('sha256').update(chunk).digest()
-                rows.commit(chunk)
-              }
-            }),
-        }),
-      )
-      lines.push(
-        speed({
-          name: `receive, frames of ${eventsPerFrame}`,
-          ours,
-          bare,
-          bareName: 'one hash and one bare row per chunk',
-          operations: chunksPerRound * format.eventsPerCheckpoint,
-          unit: 'events',
-        }),
-      )
-    } finally {
-      rows.close()
-    }
-  }
-  return lines
+  return [
+    ...(await processorTime(workspace)),
+    ...(await partLines(workspace)),
+    ...(await publishLatency(workspace)),
+    ...(await refusedLines(workspace)),
+  ]
 }
 
-/** Full chunks of one stream of another node, in order. */
-async function chunksOf(count: number, eventsPerFrame: number): Promise<Uint8Array[]> {
-  const store = new MemoryEventStore({
-    runtime: systemRuntime,
-    topic: 'bench',
-    kind: 'live',
-    key: KeyPair.generate(systemRandom),
-    now: nowMicros,
-  })
+/** Processor time of the whole process, all threads included, until everything is sealed. */
+async function processorTime(workspace: Workspace): Promise<Line[]> {
+  const bySize = new Map<number, Uint8Array[]>()
+  for (const size of [1, 128]) bySize.set(size, await chunksOf((rounds + 1) * chunksPerRound, size))
+  const received = (size: number, round: number): { bytes: Uint8Array }[] =>
+    (bySize.get(size) ?? []).slice(round * chunksPerRound, (round + 1) * chunksPerRound).map((bytes) => ({ bytes }))
   const source = new EventSource({ unique: false })
-  try {
-    const requests = (count * format.eventsPerCheckpoint) / eventsPerFrame
-    for (let i = 0; i < requests; i++) await store.append(source.request(eventsPerFrame))
-    const chunks: Uint8Array[] = []
-    for (let i = 0; i < count; i++) {
-      const chunk = await store.chunk(0, i * format.eventsPerCheckpoint)
-      if (chunk === undefined) throw new Error(`there is no chunk ${i}`)
-      chunks.push(chunk)
-    }
-    return chunks
-  } finally {
-    await store.close()
-  }
+  const times = await workspace.withStore(async (store) => {
+    const receive = (size: number) => (round: number) =>
+      processorMs(async () => {
+        const results = await store.receiveAll(received(size, round))
+        if (results.some(({ state }) => state !== 'stored')) throw new Error('a chunk was not stored')
+        await store.settle()
+      })
+    const requests = source.requests(eventsPerRound / eventsPerAppend, eventsPerAppend)
+    return await interleave(rounds, {
+      append: () =>
+        processorMs(async () => {
+          await Promise.all(requests.map((request) => store.append(request)))
+          await store.settle()
+        }),
+      one: receive(1),
+      full: receive(128),
+      send: async () => {
+        const [own] = (await store.streams()).filter((stream) => stream.own)
+        if (own === undefined) return 0
+        return await processorMs(async () => {
+          let from = own.count - eventsPerRound
+          while (from < own.count) {
+            const chunks = await store.chunks(own.number, from, limits.servedBytes)
+            if (chunks.length === 0) throw new Error('there are no chunks to send')
+            from += chunks.length * format.eventsPerCheckpoint
+          }
+        })
+      },
+    })
+  })
+  const line = (name: string, most: number, ours: readonly number[]): Line =>
+    figure(name, ratio(ours, times.append), '×', atMost(most), perEvent(ours), `appending: ${perEvent(times.append)}`)
+  return [
+    line('receiving, processor time, frames of 128', 1.5, times.full),
+    line('receiving, processor time, frames of 1', 3, times.one),
+    line('chunks for sending, processor time', 0.5, times.send),
+  ]
+}
+
+async function processorMs(work: () => Promise<void>): Promise<number> {
+  collectGarbage()
+  const start = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(start)
+  return (user + system) / 1000
+}
+
+function perEvent(ms: readonly number[]): string {
+  const sorted = ms.toSorted((a, b) => a - b)
+  return `${((1000 * (sorted[sorted.length >> 1] ?? 0)) / eventsPerRound).toFixed(2)} µs/event`
 }

@@ -1,6 +1,6 @@
 import { messageOf } from '../../src/base/errors.ts'
 import { DataFolder, verifyFolder } from '../../src/store/index.ts'
-import { reportsDamage } from '../../test/store/damage/judge.ts'
+import { reportsDamage } from '../../test/store/damage/verdict.ts'
 import { type Started, startOn } from './start.ts'
 
 /**

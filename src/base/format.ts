@@ -13,8 +13,10 @@ export const format = {
   eventsPerChunk: 2047,
   /** Maximum size of a chunk: a full one plus a frame that ends with the largest possible event. */
   chunkBytes: 12 * 1024 * 1024,
-  /** Maximum number of streams in a topic, of all nodes, over its whole life. */
+  /** Maximum number of streams in a topic, of all nodes. */
   streamsPerTopic: 8191,
+  /** Maximum number of streams of a node in a topic: their numbers are below it. */
+  streamsPerNode: 256,
   /** Number of buckets of the digest of a head table. */
   digestBuckets: 256,
   /** Number of events in a block of a segment: the unit that is decompressed to read one event. */

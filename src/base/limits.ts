@@ -11,6 +11,20 @@ export const limits = {
   scopeLength: 4096,
   /** Maximum number of out-of-order chunks that are kept per stream until the gap before them is filled. */
   waitingChunks: 64,
+  /** Maximum number of chunks that are received together. */
+  receivedChunks: 64,
+  /** Maximum size of chunks that are received together: one of the largest, or many small ones. */
+  receivedBytes: 16 * 1024 * 1024,
+  /** Maximum size of chunks that wait to be verified and stored, over all calls. */
+  pendingReceivedBytes: 64 * 1024 * 1024,
+  /** Streams whose last received hash is kept, so that their next chunk is verified without the store. */
+  linkedStreams: 4096,
+  /** Other nodes with streams in a topic. */
+  otherNodes: 1024,
+  /** Other nodes that one peer may introduce: at least the size of a swarm that is reached through one peer. */
+  nodesPerPeer: 256,
+  /** Streams of other nodes that one peer may introduce: a quarter of a topic. */
+  streamsPerPeer: 2048,
   /** Maximum size of the chunks that are read for another node at a time; a single chunk may be larger. */
   servedBytes: 4 * 1024 * 1024,
   /** Maximum number of chunks that are read for another node at a time. */
@@ -35,8 +49,6 @@ export const limits = {
   recordBytes: 8 * 1024,
   /** Points of a hash chain that a peer is asked about at a time. */
   pointsPerLocate: 32,
-  /** Maximum number of streams of a node. */
-  streamsPerNode: 256,
   /** Maximum number of addresses of a node that are passed on. */
   addressesPerNode: 16,
   /** Maximum size of an address. */

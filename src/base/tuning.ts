@@ -81,6 +81,8 @@ export const tuning = {
   cachedTokens: 1024,
   /** Bytes of a publish request that are scanned before other work gets a turn. */
   scanSliceBytes: 1024 * 1024,
+  /** Size of the received chunks per commit, between which local appends run. */
+  receiveSliceBytes: 1024 * 1024,
   /** Size up to which new events are sent to peers at once; of larger commits only the head is, and the peers ask. */
   pushBytes: 32 * 1024,
   /** Bytes of events that a request may be answered with at once. */

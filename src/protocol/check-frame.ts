@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
 import { ByteReader, MalformedBytes } from './bytes.ts'
 import type { Frame } from './frame.ts'
@@ -28,8 +29,11 @@ export function checkStructure(reader: ByteReader, maxEvents: number): Frame {
 
 /** Validates the labels and payloads of untrusted frames of one buffer whose structure is valid. */
 export function checkContents(frames: readonly Frame[]): void {
+  const [first] = frames
+  if (first === undefined) return
+  const reader = new ByteReader(first.bytes)
   for (const { bytes, count, labels } of frames) {
-    const reader = new ByteReader(bytes)
+    assert(bytes === first.bytes, 'the frames of a chunk share one buffer')
     for (let i = 0; i < count; i++) {
       reader.at = labels[2 * i] as number
       checkLabels(reader)

@@ -38,6 +38,11 @@ export function decodeChunk(bytes: Uint8Array, checkMore: (chunk: Chunk) => void
   return chunk
 }
 
+/** Decodes a chunk that was verified before. */
+export function readVerifiedChunk(bytes: Uint8Array): Chunk {
+  return parseChunk(bytes)
+}
+
 function parseChunk(bytes: Uint8Array): Chunk {
   if (bytes.length > format.chunkBytes) throw new MalformedBytes('a chunk is too large')
   const reader = new ByteReader(bytes)

@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import { format } from '../base/format.ts'
 import { appIdProblem } from '../identity/index.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+import { isText } from './text.ts'
 
 /**
  * The labels of an event: the ID of the app that published it, and its tags. Their canonical encoding is part of the
@@ -53,15 +53,16 @@ export function checkLabels(reader: ByteReader): void {
   // Latin1 maps every byte to a character, and those beyond ASCII are not allowed.
   const problem = appIdProblem(reader.bytes(reader.uvarint()).toString('latin1'))
   if (problem !== undefined) throw new MalformedBytes(`an invalid app ID: ${problem}`)
+  const { view } = reader
   let before = -1
   let beforeEnd = -1
   for (let i = reader.uvarint(); i > 0; i--) {
     const start = checkText(reader, reader.uvarint())
-    const { buffer, at } = reader
-    if (before >= 0 && buffer.compare(buffer, before, beforeEnd, start, at) <= 0)
+    const end = reader.at
+    if (before >= 0 && !isAfter(view, start, end, before, beforeEnd))
       throw new MalformedBytes('the tags of an event are not in order')
     before = start
-    beforeEnd = at
+    beforeEnd = end
   }
 }
 
@@ -73,6 +74,23 @@ export function skipLabels(reader: ByteReader): void {
 
 function checkText(reader: ByteReader, length: number): number {
   const start = reader.skip(length)
-  if (!isUtf8(reader.buffer.subarray(start, reader.at))) throw new MalformedBytes('a text is not UTF-8')
+  if (!isText(reader.buffer, reader.view, start, reader.at)) throw new MalformedBytes('a text is not UTF-8')
   return start
+}
+
+/** Whether a range of bytes sorts after another one. */
+function isAfter(view: DataView, start: number, end: number, other: number, otherEnd: number): boolean {
+  const common = Math.min(end - start, otherEnd - other)
+  let i = 0
+  for (; i + 4 <= common; i += 4) {
+    const a = view.getUint32(start + i)
+    const b = view.getUint32(other + i)
+    if (a !== b) return a > b
+  }
+  for (; i < common; i++) {
+    const a = view.getUint8(start + i)
+    const b = view.getUint8(other + i)
+    if (a !== b) return a > b
+  }
+  return end - start > otherEnd - other
 }

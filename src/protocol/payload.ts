@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import { assert } from '../base/assert.ts'
 import { JsonError, JsonScanner } from '../json/json-scanner.ts'
 import { MalformedBytes } from './bytes.ts'
 import type { Frame } from './frame.ts'
+import { isText } from './text.ts'
 
 /**
  * Validates the payloads of frames from a peer, which share one buffer, by the rule for published ones: each is what the
@@ -23,9 +23,11 @@ export function checkPayloads(frames: readonly Frame[]): void {
 }
 
 /** One check for all payloads of a frame suffices: JSON begins and ends with ASCII, so no character spans two of them. */
-function checkUtf8({ bytes, payloads, record: [, end] }: Frame): void {
-  const first = payloads.findIndex((start, i) => i % 2 === 0 && start >= 0)
-  if (first >= 0 && !isUtf8(bytes.subarray(payloads[first], end))) throw new MalformedBytes('a payload is not UTF-8')
+function checkUtf8({ bytes, view, count, payloads, record: [, end] }: Frame): void {
+  let first = 0
+  while (first < count && (payloads[2 * first] as number) < 0) first++
+  if (first < count && !isText(bytes, view, payloads[2 * first] as number, end))
+    throw new MalformedBytes('a payload is not UTF-8')
 }
 
 function checkJson(scanner: JsonScanner, start: number, end: number): void {

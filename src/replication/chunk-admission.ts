@@ -1,20 +1,22 @@
 import { assert } from '../base/assert.ts'
-import { type Chunk, type Frame, type Head, MalformedBytes, type StreamKey } from '../protocol/index.ts'
+import { type Chunk, type Frame, type Head, heads, MalformedBytes, type StreamKey } from '../protocol/index.ts'
 import { ChainEnd, hashThrough } from './chain.ts'
 import { fitsChunk } from './chunk-bounds.ts'
-import { readChunk, unlessMalformed } from './chunk-verification.ts'
+import type { ChunkLink } from './chunk-link.ts'
+import { unlessMalformed } from './chunk-verification.ts'
 import { type ComparedChunk, evidenceAgainst, evidenceOfHeads, isOnChain } from './fork.ts'
 import { isTooFarAhead, type LamportClock } from './lamport-clock.ts'
 import { requireRedactionRecords } from './missing-payloads.ts'
 import { withoutPayloads } from './redaction.ts'
 import type { StoredChain } from './stored-chain.ts'
+import type { StreamLimit } from './stream-budget.ts'
 import { endChunk, type Growth, grow, type StreamPosition, startOfStream } from './stream-position.ts'
 import { isOwnStream, type ReceiveContext, type TopicContext } from './streams.ts'
 import {
   hasRoom,
   mayKeepPayloads,
   nextWaiting,
-  verifyFrom,
+  verifyGiven,
   type WaitingChunk,
   type WaitingRoom,
   waitingBytes,
@@ -26,6 +28,8 @@ export type Received =
   | { readonly state: 'stored'; readonly count: number }
   /** A duplicate: all its events were stored before. */
   | { readonly state: 'known'; readonly count: number }
+  /** A duplicate, too, but its stored copy was damaged: it was replaced. */
+  | { readonly state: 'repaired'; readonly count: number }
   /** Out of order: kept until the gap before it, from `count` on, is filled. */
   | { readonly state: 'waiting'; readonly count: number }
   /** Out of order, and not kept: the events from `count` on are missing. With the head before it, it may be kept. */
@@ -38,9 +42,19 @@ export type Received =
   | { readonly state: 'frozen'; readonly count: number }
   /** Deferred: its lamport timestamps are too far in the future. */
   | { readonly state: 'early'; readonly count: number }
+  /** Not stored: its stream is unknown here, and would exceed a limit. */
+  | { readonly state: 'refused'; readonly count: number; readonly limit: StreamLimit }
 
-/** What the sender of a chunk gives with it. */
+/** The answer to a chunk that breaks a rule: nothing of it is stored. */
+export interface MalformedChunk {
+  readonly state: 'malformed'
+  readonly reason: string
+}
+
+/** How a chunk or record has come, and what its sender has given with it. */
 export interface ReceiveOptions {
+  /** The peer that has sent it: new streams are charged to it. */
+  readonly from?: string | undefined
   /** The signed head at the start of the chunk: a chunk that is out of order is verified from it. */
   readonly before?: Uint8Array | undefined
 }
@@ -59,56 +73,75 @@ export type Decision =
 /**
  * Decides what to do with a chunk. Nothing is changed, so that a bad chunk, which throws, costs the store nothing.
  * @param bytes the encoded chunk
- * @param find the stream of a key, if it is known
+ * @param streams the stored streams
  */
 export function decideChunk(
   bytes: Uint8Array,
-  { before }: ReceiveOptions,
-  find: (key: StreamKey) => ReceivingStream | undefined,
+  options: ReceiveOptions,
+  streams: ReceivingStreams,
   context: ReceiveContext,
 ): Decision & { readonly chunk: Chunk } {
-  const chunk = readChunk(bytes)
+  const { chunk, link } = verifyGiven(bytes, options.before)
+  return decideVerified({ ...chunk, size: bytes.length, link }, options, streams, context)
+}
+
+/** A chunk whose contents were verified. */
+export interface VerifiedContents extends Chunk {
+  /** The size of the encoded chunk. */
+  readonly size: number
+  readonly link: ChunkLink | undefined
+}
+
+/** The same for a chunk that was verified by `verifyGiven`. */
+export function decideVerified(
+  chunk: VerifiedContents,
+  { before, from }: ReceiveOptions,
+  streams: ReceivingStreams,
+  context: ReceiveContext,
+): Decision & { readonly chunk: Chunk } {
   const { head } = chunk
   if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
   const isOwn = isOwnStream(head.stream, context)
   if (isOwn && context.mayAdopt !== true) throw new MalformedBytes('a chunk of a stream of this node')
-  const known = find(head.stream)
+  const known = streams.find(head.stream)
   const stream = known ?? emptyStream(head.stream, context)
   const { count } = stream.position
-  const answer = (state: Received['state']) => ({ chunk, is: 'answer', answer: { state, count } }) as const
+  const answer = (state: Exclude<Received['state'], 'refused'>) =>
+    ({ chunk, is: 'answer', answer: { state, count } }) as const
   if (stream.isFrozen) return answer('frozen')
   if (head.count <= count && isOnChain(head, stream)) return answer('known')
   if (isTooFarAhead(head.lamport, context.now())) return answer('early')
   // Chunks of own streams do not wait: they are only accepted for a short time.
   if (chunk.first > count && isOwn) return answer('gap')
-  if (chunk.first > count) return { chunk, ...decideEarly(chunk, bytes, before, known) }
+  if (chunk.first > count) return { chunk, ...decideEarly(chunk, before, known) }
+  const limit = known === undefined ? streams.limitOf(head.stream, from) : undefined
+  if (limit !== undefined) return { chunk, is: 'answer', answer: { state: 'refused', count, limit } }
   const plan = head.count > count ? planChunk(chunk, stream) : undefined
   if (plan !== undefined) return { chunk, is: 'store', ...plan }
-  const evidence = evidenceAgainst(compared(chunk, before), stream)
+  const evidence = known && evidenceAgainst(compared(chunk, before), known)
   if (evidence !== undefined) return { chunk, is: 'fork', evidence }
   // The hash before the first frame is the same for everybody.
   if (chunk.first === 0) throw new MalformedBytes('the frames do not lead to the signed head')
   return answer('contradicts')
 }
 
-function compared(chunk: Chunk, before: Uint8Array | undefined): ComparedChunk {
+function compared(chunk: VerifiedContents, before: Uint8Array | undefined): ComparedChunk {
   if (before === undefined || chunk.first === 0) return { chunk }
-  return { chunk, start: { head: verifyFrom(before, chunk).before, signedHead: before } }
+  return { chunk, start: { head: heads.decode(before), signedHead: before } }
 }
 
 /** Decides about a chunk that is ahead of its stream. */
 function decideEarly(
-  chunk: Chunk,
-  bytes: Uint8Array,
+  chunk: VerifiedContents,
   before: Uint8Array | undefined,
   stream: ReceivingStream | undefined,
 ): Decision {
-  const { first, head } = chunk
+  const { first, head, size } = chunk
   const answer = (state: 'gap' | 'waiting') =>
     ({ is: 'answer', answer: { state, count: stream?.position.count ?? 0 } }) as const
   // An unknown stream has no place for waiting chunks: anyone can make up streams.
   if (before === undefined || stream === undefined) return answer('gap')
-  const waiting = verifyFrom(before, chunk)
+  const waiting = { chunk, before: heads.decode(before), signedBefore: before }
   const room = stream.waitingRoom()
   const other = room.at(first)
   if (other !== undefined && other.before.hash !== waiting.before.hash) {
@@ -117,7 +150,7 @@ function decideEarly(
   }
   if (!mayKeepPayloads(chunk, stream.redactedBetween(first, head.count))) return answer('gap')
   if (other !== undefined) return answer(other.chunk.head.count >= head.count ? 'waiting' : 'gap')
-  return hasRoom(room, waitingBytes(bytes, before)) ? { is: 'wait', waiting } : answer('gap')
+  return hasRoom(room, waitingBytes(size, before)) ? { is: 'wait', waiting } : answer('gap')
 }
 
 /** The evidence that one of the reached waiting chunks is of another branch than what was stored instead. */
@@ -129,7 +162,8 @@ export function evidenceOfReached(reached: readonly WaitingChunk[], stream: Stor
   return undefined
 }
 
-function emptyStream(key: StreamKey, { topic, kind }: TopicContext): ReceivingStream {
+/** A stream of which nothing is stored. */
+export function emptyStream(key: StreamKey, { topic, kind }: TopicContext): ReceivingStream {
   const nothing = { chunks: 0, bytes: 0 }
   const position = startOfStream(topic, kind, key, false)
   return {
@@ -143,6 +177,13 @@ function emptyStream(key: StreamKey, { topic, kind }: TopicContext): ReceivingSt
     waitingUpTo: () => [],
     waitingRoom: () => ({ stream: nothing, all: nothing, at: () => undefined }),
   }
+}
+
+/** The streams of a store, for admission. */
+export interface ReceivingStreams {
+  find(key: StreamKey): ReceivingStream | undefined
+  /** The limit that keeps a new stream from being added; see `StreamBudget`. */
+  limitOf(key: StreamKey, from: string | undefined): StreamLimit | undefined
 }
 
 /** A stream of another node, with the part of its stored state that admission needs. It is only read. */
@@ -177,8 +218,10 @@ export interface Plan {
  * does not continue the stream. The store applies the additions in order, and drops the waiting chunks that start at or
  * before the new end.
  */
-function planChunk(chunk: Chunk, stream: ReceivingStream): Plan | undefined {
+function planChunk(chunk: VerifiedContents, stream: ReceivingStream): Plan | undefined {
   const end = { ...stream.position }
+  // Before its frames are parsed, if that was left to this place.
+  if (chunk.link?.leads === false && isLinkedTo(chunk, end)) return undefined
   const addition = continuation(chunk, end, stream)
   if (addition === undefined) return undefined
   extend(end, addition)
@@ -219,32 +262,41 @@ function extend(end: StreamPosition, addition: Addition): void {
 }
 
 /** Applies a planned addition to position and clock. The store has to persist it, and a checkpoint ends the chunk. */
-export function applyAddition(addition: Addition, position: StreamPosition, clock: LamportClock): void {
+export function applyAddition(
+  addition: Growth & Pick<Addition, 'first'>,
+  position: StreamPosition,
+  clock: LamportClock,
+): void {
   assert(addition.first === position.count, 'an addition continues its stream')
   grow(position, addition)
   clock.follow(addition.lamport)
+}
+
+/** A chunk that may have been linked before. */
+type Linkable = Chunk & Partial<Pick<VerifiedContents, 'link'>>
+
+/** Whether a chunk was linked from the end of a stream. */
+function isLinkedTo({ first, link }: Linkable, end: StreamPosition): boolean {
+  return first === end.count && link?.from === end.chain.hash
 }
 
 /**
  * The frames that a chunk adds after the end of a stream; undefined when they do not continue its hash chain. Throws if
  * they do, but break another rule.
  */
-function continuation(
-  { frames, head, signedHead }: Chunk,
-  end: StreamPosition,
-  stream: ReceivingStream,
-): Addition | undefined {
+function continuation(chunk: Linkable, end: StreamPosition, stream: ReceivingStream): Addition | undefined {
+  const { frames, head, signedHead } = chunk
   const { count: first, lamport, chain, eventsSince, bytesSince } = end
   const added = frames.filter((frame) => frame.first + frame.count > first)
   const count = head.count - first
   if (added[0]?.first !== first) return undefined
-  const hash = hashThrough(added, chain.hash)
-  if (hash !== head.hash) return undefined
+  const leads = isLinkedTo(chunk, end) ? chunk.link?.leads : hashThrough(added, chain.hash) === head.hash
+  if (leads !== true) return undefined
   if ((added[0].lamports[0] as number) <= lamport) throw new MalformedBytes('the lamport timestamps are not ascending')
   const redacted = stream.redactedBetween(first, head.count)
   requireRedactionRecords(added, redacted)
   const kept = withoutPayloads(added, redacted)
   const bytes = kept.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
   if (!fitsChunk(eventsSince + count, bytesSince + bytes)) throw new MalformedBytes('a stream has too few checkpoints')
-  return { first, count, lamport: head.lamport, chain: new ChainEnd(hash), bytes, frames: kept, head, signedHead }
+  return { first, count, lamport: head.lamport, chain: new ChainEnd(head.hash), bytes, frames: kept, head, signedHead }
 }

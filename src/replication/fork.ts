@@ -1,11 +1,12 @@
 import { failure, type ShoalError } from '../base/errors.ts'
 import { type Chunk, type Frame, type Hash, type Head, hashAfter, heads } from '../protocol/index.ts'
+import type { ChunkLink } from './chunk-link.ts'
 import { type Branch, encodeEvidence, type ForkEvidence } from './fork-evidence.ts'
 import { compareHead, hashAt, type StoredChain, startUpTo } from './stored-chain.ts'
 
 /** A chunk, maybe with the verified head at its start. */
 export interface ComparedChunk {
-  readonly chunk: Chunk
+  readonly chunk: Chunk & { readonly link?: ChunkLink | undefined }
   readonly start?: { readonly head: Head; readonly signedHead: Uint8Array } | undefined
 }
 
@@ -33,9 +34,10 @@ export function evidenceOfHeads(a: Uint8Array, b: Uint8Array): Buffer | undefine
 }
 
 /** Both branches from the last common checkpoint, if the frames of the chunk lead from the stored chain to its head. */
-function fromFrames(chunk: Chunk, chain: StoredChain): Buffer | undefined {
+function fromFrames(chunk: ComparedChunk['chunk'], chain: StoredChain): Buffer | undefined {
   const first = hashAt(chunk.first, chain)
   if (first === undefined || first === 'unknown') return undefined
+  if (chunk.link?.leads === false && chunk.link.from === first) return undefined
   const borders = bordersOf(chunk.frames, first)
   if (borders.get(chunk.head.count) !== chunk.head.hash) return undefined
   // A checkpoint at the count of the head is not common: it has another hash.

@@ -6,13 +6,19 @@ export {
   type Addition,
   applyAddition,
   decideChunk,
+  decideVerified,
+  emptyStream,
   evidenceOfReached,
+  type MalformedChunk,
   type Plan,
   planWaiting,
   type Received,
   type ReceiveOptions,
   type ReceivingStream,
+  type ReceivingStreams,
+  type VerifiedContents,
 } from './chunk-admission.ts'
+export { type ChunkLink, linkChunk } from './chunk-link.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export {
   compareOwnStream,
@@ -26,6 +32,7 @@ export { compareFacts, type FactPlace, placeOfFact } from './fact-order.ts'
 export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
+export { type GivenChunk, requireReceivable } from './given-chunks.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export {
   checkImport,
@@ -42,6 +49,7 @@ export { type HeadContext, headRow, KeptHeads, type OwnHead, type StreamHead } f
 export { LamportClock } from './lamport-clock.ts'
 export { type CheckState, OwnStreamsCheck } from './own-streams-check.ts'
 export { type PeerStatus, PeerStatuses, type PeerStatusOptions } from './peer-status.ts'
+export { type ChunkSummary, plainGrowth, summaryOf } from './plain-growth.ts'
 export {
   currentPrune,
   decidePrune,
@@ -65,9 +73,11 @@ export {
 export { chunkFrom, chunksFrom } from './serving.ts'
 export type { StoredChain } from './stored-chain.ts'
 export type { StoredStream } from './stored-stream.ts'
+export { noRoomForStream, StreamBudget, type StreamLimit } from './stream-budget.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
   endChunk,
+  type Growth,
   growOwn,
   isChunkFull,
   type StreamPosition,
@@ -81,10 +91,16 @@ export {
   nameOfStream,
   ownStreamKey,
   type ReceiveContext,
-  requireRoomForStream,
+  requireForgettable,
   requireSameTopic,
   storableNow,
   type TopicContext,
 } from './streams.ts'
 export { compareEventKeys, compareEvents, type EventKey, type KeyedEvent } from './total-order.ts'
-export { verifyFrom, type WaitingChunk, type WaitingRoom, waitingBytes } from './waiting-chunks.ts'
+export {
+  type ReadableCheckpoint,
+  type ReadableStream,
+  type VerifiedEnd,
+  verifiedPrefix,
+} from './verified-prefix.ts'
+export { verifyFrom, verifyGiven, type WaitingChunk, type WaitingRoom, waitingBytes } from './waiting-chunks.ts'

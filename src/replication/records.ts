@@ -28,6 +28,8 @@ export interface RedactionResult {
     | 'held'
     /** Refused: too many redactions of this stream wait for their events. To be sent again when these have arrived. */
     | 'full'
+    /** Refused: its stream is unknown here, and would exceed a limit. */
+    | 'refused'
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   withoutPayload,
 } from '../protocol/index.ts'
 import { isHeld, type RecordOrigin } from './records.ts'
+import type { StreamLimit } from './stream-budget.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { ownStreamKey, type ReceiveContext, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
@@ -76,6 +77,8 @@ export type RedactionEffect =
   | { readonly is: 'hold' }
   /** None: there are too many redactions of events that were not received yet. */
   | { readonly is: 'full' }
+  /** None: the stream is unknown, and would exceed a limit. */
+  | { readonly is: 'refused' }
   | RedactionOfEvents
 
 /** The record is kept, for the offsets that are new. Both lists are ascending. */
@@ -90,11 +93,13 @@ export interface RedactionOfEvents {
   readonly expect: readonly number[]
 }
 
+/** @param limit the limit that keeps an unknown stream from being added */
 export function effectOfRedaction(
   { stream, ranges }: RedactionRecord,
   known: RedactableStream | undefined,
   context: ReceiveContext,
   origin: RecordOrigin,
+  limit?: StreamLimit,
 ): RedactionEffect {
   const { pruned, count: stored } = known?.position ?? { pruned: 0, count: 0 }
   const added: number[] = []
@@ -109,6 +114,7 @@ export function effectOfRedaction(
   const isOwnHeld = isHeld(stream, origin, context)
   // An adopted event comes without its payload if it was redacted: the record is kept for it, and removes nothing.
   if (isOwnHeld && (context.mayAdopt !== true || expect.length === 0)) return { is: 'hold' }
+  if (limit !== undefined) return { is: 'refused' }
   const remove = isOwnHeld ? [] : added.slice(0, added.length - expect.length)
   if (!mayExpect(expect, known)) return { is: 'full' }
   return { is: 'redact', remove, expect }

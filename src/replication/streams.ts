@@ -1,6 +1,5 @@
 import { clockError } from '../base/clock-error.ts'
 import { ShoalError } from '../base/errors.ts'
-import { format } from '../base/format.ts'
 import { isStorableTime } from '../base/timestamps.ts'
 import type { KeyPair } from '../identity/index.ts'
 import type { StreamKey, TopicKind } from '../protocol/index.ts'
@@ -40,6 +39,12 @@ export function isSameStream(a: StreamKey, b: StreamKey): boolean {
   return a.number === b.number && Buffer.compare(a.node, b.node) === 0
 }
 
+/** Throws for own streams: no other node could send all of their events again. */
+export function requireForgettable(stream: StreamKey, context: TopicContext): void {
+  if (isOwnStream(stream, context))
+    throw new ShoalError('ERR_INVALID_INPUT', 'A stream of this node cannot be forgotten, only those of other nodes.')
+}
+
 /** A name for a stream that is unique within its topic, as a key of maps. */
 export function nameOfStream({ node, number }: StreamKey): string {
   return `${Buffer.from(node.buffer, node.byteOffset, node.length).toString('latin1')}${number}`
@@ -48,10 +53,4 @@ export function nameOfStream({ node, number }: StreamKey): string {
 /** Throws when a signed record is for another topic. */
 export function requireSameTopic(topic: string, context: Pick<TopicContext, 'topic'>): void {
   if (topic !== context.topic) throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
-}
-
-/** Throws when a topic has the maximum number of streams. */
-export function requireRoomForStream(streams: number): void {
-  if (streams >= format.streamsPerTopic)
-    throw new ShoalError('ERR_IO', `A topic has at most ${format.streamsPerTopic} streams.`)
 }

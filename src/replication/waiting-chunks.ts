@@ -1,6 +1,8 @@
 import { limits } from '../base/limits.ts'
 import { type Chunk, type Head, heads, MalformedBytes } from '../protocol/index.ts'
 import { hashThrough } from './chain.ts'
+import type { ChunkLink } from './chunk-link.ts'
+import { readChunk } from './chunk-verification.ts'
 import { requireRedactionRecords } from './missing-payloads.ts'
 import { hasPayload } from './redaction.ts'
 import { isSameStream } from './streams.ts'
@@ -28,6 +30,19 @@ export function verifyFrom(signedBefore: Uint8Array, chunk: Chunk): WaitingChunk
   return { chunk, before, signedBefore }
 }
 
+/**
+ * Verifies everything of a chunk that needs no store: its contents, and that it follows the head at its start, if that is
+ * given. The first chunk of a stream needs none.
+ */
+export function verifyGiven(
+  bytes: Uint8Array,
+  before: Uint8Array | undefined,
+): { readonly chunk: Chunk; readonly link: ChunkLink | undefined } {
+  const chunk = readChunk(bytes)
+  if (before === undefined || chunk.first === 0) return { chunk, link: undefined }
+  return { chunk, link: { from: verifyFrom(before, chunk).before.hash, leads: true } }
+}
+
 /** The waiting chunks of a stream or of all streams: their number and their size. */
 interface WaitingUsage {
   readonly chunks: number
@@ -42,9 +57,12 @@ export interface WaitingRoom {
   at(first: number): WaitingChunk | undefined
 }
 
-/** The size of a waiting chunk that is charged to the budgets. */
-export function waitingBytes(chunk: Uint8Array, signedBefore: Uint8Array): number {
-  return chunk.length + signedBefore.length
+/**
+ * The size of a waiting chunk that is charged to the budgets.
+ * @param size the size of the encoded chunk
+ */
+export function waitingBytes(size: number, signedBefore: Uint8Array): number {
+  return size + signedBefore.length
 }
 
 /**

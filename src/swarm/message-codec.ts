@@ -177,7 +177,7 @@ const codecs: Codecs = {
     write: (writer, { streams }) =>
       writeList(writer, streams, ({ number, count }) => writer.uvarint(number).uvarint(count)),
     read: (reader) => ({
-      streams: readList(reader, limits.streamsPerNode, 2, () => ({
+      streams: readList(reader, format.streamsPerNode, 2, () => ({
         number: reader.uvarint(),
         count: reader.uvarint(),
       })),
@@ -204,7 +204,7 @@ const codecs: Codecs = {
     kind: 21,
     write: (writer, { entries }) => writeList(writer, entries, (entry) => writeEntry(writer, entry)),
     read: (reader) => ({
-      entries: readList(reader, limits.streamsPerNode, 2 + nodeBytes, () => readEntry(reader)),
+      entries: readList(reader, format.streamsPerNode, 2 + nodeBytes, () => readEntry(reader)),
     }),
   },
 }

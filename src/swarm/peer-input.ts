@@ -7,7 +7,7 @@ import {
   signedHeadOf,
   streamOfRedaction,
 } from '../protocol/index.ts'
-import { compareOwnStream, isSameStream, type OwnComparison } from '../replication/index.ts'
+import { compareOwnStream, isSameStream, type OwnComparison, type Received } from '../replication/index.ts'
 import type { ApplyOutcome, RecordsMessage, StoreOutcome, TableRow } from '../sync/index.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 
@@ -25,30 +25,31 @@ export class PeerInput {
     this.#log = log
   }
 
-  async store(chunk: Uint8Array): Promise<Result<StoreOutcome>> {
+  /** @param from the peer, to which new streams are charged */
+  async store(chunk: Uint8Array, from: string): Promise<Result<StoreOutcome>> {
     let stream: StreamKey
     let outcome: StoreOutcome
     try {
       stream = heads.decode(signedHeadOf(chunk)).stream
-      outcome = (await this.#log.receive(chunk)).state
+      outcome = outcomeOf(await this.#log.receive(chunk, { from }))
     } catch (error) {
       return { outcome: blamed(error), row: undefined }
     }
     return { outcome, row: await this.#log.headOf(stream) }
   }
 
-  async applyRecords({ stream, prune, redactions }: RecordsMessage): Promise<Result<ApplyOutcome>> {
+  async applyRecords({ stream, prune, redactions }: RecordsMessage, from: string): Promise<Result<ApplyOutcome>> {
     try {
       const streams = [
         ...redactions.map(streamOfRedaction),
         ...(prune ? [pruneRecords.decode(prune.record).stream] : []),
       ]
       if (!streams.every((other) => isSameStream(other, stream))) return { outcome: 'refused', row: undefined }
-      const pruned = prune && (await this.#log.applyPrune(prune.record, prune.head))
-      const redacted = redactions.length === 0 ? [] : await this.#log.applyRedactions(redactions)
+      const pruned = prune && (await this.#log.applyPrune(prune.record, prune.head, { from }))
+      const redacted = redactions.length === 0 ? [] : await this.#log.applyRedactions(redactions, { from })
       const states = [...(pruned ? [pruned] : []), ...redacted].map(({ state }) => state)
       const row = await this.#log.headOf(stream)
-      if (states.includes('full')) return { outcome: 'failed', row }
+      if (states.includes('full') || states.includes('refused')) return { outcome: 'failed', row }
       return { outcome: states.includes('applied') || states.includes('waiting') ? 'applied' : 'unchanged', row }
     } catch (error) {
       return { outcome: blamed(error), row: undefined }
@@ -71,14 +72,20 @@ export class PeerInput {
     }
   }
 
-  async applyEvidence(record: Uint8Array, stream: StreamKey): Promise<Result<ApplyOutcome>> {
+  async applyEvidence(record: Uint8Array, stream: StreamKey, from: string): Promise<Result<ApplyOutcome>> {
     try {
-      const { state } = await this.#log.applyEvidence(record)
+      const { state } = await this.#log.applyEvidence(record, { from })
       return { outcome: state === 'applied' ? 'applied' : 'unchanged', row: await this.#log.headOf(stream) }
     } catch (error) {
       return { outcome: blamed(error), row: undefined }
     }
   }
+}
+
+function outcomeOf({ state }: Received): StoreOutcome {
+  // A limit of streams is not the fault of an honest peer.
+  if (state === 'refused') return 'failed'
+  return state === 'repaired' ? 'known' : state
 }
 
 /** Whether a peer or the log is to blame. Other errors are defects. */

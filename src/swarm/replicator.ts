@@ -176,15 +176,15 @@ export class Replicator {
   ): Promise<Effect[]> {
     if (effect.do === 'compare-own') return this.#compareOwn(effect)
     if (effect.do === 'store') {
-      const { outcome, row } = await this.#input.store(effect.chunk)
+      const { outcome, row } = await this.#input.store(effect.chunk, effect.from)
       this.#ownChanged(row, outcome === 'stored')
       return this.#sync.stored(effect, outcome, row, this.#now)
     }
     if (effect.do === 'apply-records') {
-      const { outcome, row } = await this.#input.applyRecords(effect.records)
+      const { outcome, row } = await this.#input.applyRecords(effect.records, effect.from)
       return this.#sync.appliedRecords(effect, outcome, row, this.#now)
     }
-    const { outcome, row } = await this.#input.applyEvidence(effect.record, effect.stream)
+    const { outcome, row } = await this.#input.applyEvidence(effect.record, effect.stream, effect.from)
     this.#ownChanged(row, false)
     return this.#sync.appliedEvidence(effect, outcome, row, this.#now)
   }

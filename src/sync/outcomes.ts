@@ -13,7 +13,7 @@ import { type SyncState, send } from './sync-state.ts'
 
 /** The outcome of storing a chunk. */
 export type StoreOutcome =
-  | Received['state']
+  | Exclude<Received['state'], 'refused' | 'repaired'>
   /** No honest node would send it. */
   | 'refused'
   /** The store failed, or has no room, which is not the fault of the peer. */

@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts'
+import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
 import type { StreamKey } from '../protocol/index.ts'
 import type { Effect } from './effects.ts'
@@ -27,7 +27,7 @@ export class Reports {
   stored({ node, number }: StreamKey, count: number, now: number): void {
     const peer = this.#state.peers.get(nameOfNode(node))
     if (peer === undefined) return
-    if (peer.unreported.size >= limits.streamsPerNode && !peer.unreported.has(number)) return
+    if (peer.unreported.size >= format.streamsPerNode && !peer.unreported.has(number)) return
     peer.unreported.set(number, count)
     this.#reportAt = Math.min(this.#reportAt, now + tuning.reportStoredMs)
   }
@@ -35,7 +35,7 @@ export class Reports {
   /** A peer says what it has stored of own streams. */
   peerStored({ stored }: Peer, { streams }: StoredMessage): void {
     for (const { number, count } of streams)
-      if (stored.size < limits.streamsPerNode || stored.has(number)) stored.set(number, count)
+      if (stored.size < format.streamsPerNode || stored.has(number)) stored.set(number, count)
   }
 
   /** The answer to a ping. */

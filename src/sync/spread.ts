@@ -1,3 +1,4 @@
+import { format } from '../base/format.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 import { type StreamKey, shortHead } from '../protocol/index.ts'
@@ -66,7 +67,7 @@ export class Spread {
   /** What is here of the streams of a peer. */
   ownHeadsTo(peer: string): Effect {
     const rows = [...this.#state.table.all()].filter(({ key }) => nameOfNode(key.node) === peer)
-    const entries = rows.slice(0, limits.streamsPerNode).map((row) => this.#entry(row))
+    const entries = rows.slice(0, format.streamsPerNode).map((row) => this.#entry(row))
     return send(peer, { is: 'own-heads', entries })
   }
 

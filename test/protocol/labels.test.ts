@@ -131,3 +131,16 @@ test('a number of tags beyond the bytes of stored labels is refused', () => {
     assert.throws(() => decodeLabels(new ByteReader(labels)), MalformedBytes)
   }
 })
+
+test('two tags are accepted if both are UTF-8 and in the order of their bytes, whatever they have in common', () => {
+  const tag = fc
+    .tuple(fc.constantFrom('', 'abc', 'abcd', 'abcdefg', 'ab\u00e9'), fc.uint8Array({ maxLength: 9 }))
+    .map(([start, rest]) => Buffer.concat([Buffer.from(start), rest]))
+    .filter((bytes) => bytes.length > 0)
+  fc.assert(
+    fc.property(tag, tag, (a, b) => {
+      const isOrdered = isUtf8(a) && isUtf8(b) && Buffer.compare(a, b) < 0
+      assert.equal(isReceived(labelsOf(appId, [a, b])), isOrdered)
+    }),
+  )
+})

@@ -6,7 +6,7 @@ import { decideChunk } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { frameOf, payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
-import { PlainReceiver } from './plain-receiver.ts'
+import { noStreams, PlainReceiver } from './plain-receiver.ts'
 import { contextOf, now, WrittenStream } from './written-stream.ts'
 
 const sizes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 12 })
@@ -144,7 +144,7 @@ test('a stream with more than 2047 events without a checkpoint is refused', () =
 
 test('a chunk of another topic or of an own stream is refused', () => {
   const source = new WrittenStream([1])
-  const decide = (chunk: Buffer, context = contextOf()) => decideChunk(chunk, {}, () => undefined, context)
+  const decide = (chunk: Buffer, context = contextOf()) => decideChunk(chunk, {}, noStreams, context)
   assert.throws(() => decide(source.chunk(0, 1, { topic: 'u' })), /another topic/)
   assert.throws(() => decide(source.chunk(0, 1), contextOf(source.key)), /of this node/)
 })

@@ -9,6 +9,7 @@ import {
   planWaiting,
   type Received,
   type ReceivingStream,
+  type ReceivingStreams,
   type StreamPosition,
   startAtCheckpoint,
   startOfStream,
@@ -17,6 +18,9 @@ import {
   type WaitingRoom,
 } from '../../src/replication/index.ts'
 import type { WrittenStream } from './written-stream.ts'
+
+/** A store without streams, and with room for any. */
+export const noStreams: ReceivingStreams = { find: () => undefined, limitOf: () => undefined }
 
 /** An in-memory receiver of one stream: applies the replication rules and keeps their results in arrays. */
 export class PlainReceiver implements ReceivingStream {
@@ -39,7 +43,7 @@ export class PlainReceiver implements ReceivingStream {
   }
 
   receive(bytes: Uint8Array, before?: Uint8Array): Received['state'] {
-    const decision = decideChunk(bytes, { before }, () => this, this.#context)
+    const decision = decideChunk(bytes, { before }, { find: () => this, limitOf: () => undefined }, this.#context)
     switch (decision.is) {
       case 'answer':
         return decision.answer.state

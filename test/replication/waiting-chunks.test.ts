@@ -8,7 +8,7 @@ import { withoutPayloads } from '../../src/replication/redaction.ts'
 import { hasRoom, mayKeepPayloads, nextWaiting } from '../../src/replication/waiting-chunks.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import * as fc from '../support/property.ts'
-import { PlainReceiver } from './plain-receiver.ts'
+import { noStreams, PlainReceiver } from './plain-receiver.ts'
 import { contextOf, WrittenStream } from './written-stream.ts'
 
 const source = new WrittenStream([2, 2, 2])
@@ -26,7 +26,7 @@ test('an early chunk waits only with the head before it; otherwise the answer sa
 })
 
 test('an early chunk of an unknown stream does not wait', () => {
-  const decision = decideChunk(source.chunk(1, 2), { before: source.head(1) }, () => undefined, contextOf())
+  const decision = decideChunk(source.chunk(1, 2), { before: source.head(1) }, noStreams, contextOf())
   assert.ok(decision.is === 'answer')
   assert.deepEqual(decision.answer, { state: 'gap', count: 0 })
 })

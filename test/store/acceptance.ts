@@ -4,6 +4,7 @@ import { announcing } from './acceptance/announcing.ts'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
 import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
+import { forgetting } from './acceptance/forgetting.ts'
 import { forking } from './acceptance/forking.ts'
 import { tabulating } from './acceptance/head-table.ts'
 import { refusingChunks } from './acceptance/hostile-chunks.ts'
@@ -14,10 +15,12 @@ import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
 import { readingRecords } from './acceptance/reading-records.ts'
 import { receiving } from './acceptance/receiving.ts'
+import { receivingTogether } from './acceptance/receiving-together.ts'
 import { redacting } from './acceptance/redacting.ts'
 import { applyingRedactions } from './acceptance/redaction-records.ts'
 import { replicating } from './acceptance/replicating.ts'
 import { serving } from './acceptance/serving.ts'
+import { limitingStreams } from './acceptance/stream-limits.ts'
 import { subscribing } from './acceptance/subscribing.ts'
 import type { OpenStore } from './acceptance/support.ts'
 
@@ -29,6 +32,7 @@ const others = [
   importing,
   reading,
   receiving,
+  receivingTogether,
   refusingChunks,
   forking,
   adopting,
@@ -42,6 +46,8 @@ const others = [
   readingRecords,
   replicating,
   sizing,
+  limitingStreams,
+  forgetting,
 ].flat()
 const jobs = [querying, subscribing].flat()
 

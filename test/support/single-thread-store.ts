@@ -1,5 +1,6 @@
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
+import { requireReceivable } from '../../src/replication/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { CommitListeners } from '../../src/store/commit-listeners.ts'
 import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
@@ -7,6 +8,7 @@ import type {
   AppendedFrames,
   AppendRequest,
   EventStore,
+  GivenChunk,
   ImportRequest,
   Reading,
   ReceiveOptions,
@@ -44,26 +46,35 @@ export class SingleThreadStore implements EventStore {
     return this.#write((writer) => writer.receive(chunk, options))
   }
 
+  async receiveAll(chunks: readonly GivenChunk[], { from }: Pick<ReceiveOptions, 'from'> = {}) {
+    requireReceivable(chunks)
+    return this.#write((writer) => writer.receiveAll(chunks, from))
+  }
+
   async prune(stream: number, count: number) {
     return this.#write((writer) => writer.prune(stream, count))
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array) {
-    return this.#write((writer) => writer.applyPrune(record, head))
+  async applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions) {
+    return this.#write((writer) => writer.applyPrune(record, head, options))
   }
 
   async redact(stream: number, offsets: readonly number[]) {
     return this.#write((writer) => writer.redact(stream, offsets))
   }
 
-  async applyRedaction(record: Uint8Array) {
-    const [result] = await this.applyRedactions([record])
+  async applyRedaction(record: Uint8Array, options?: ReceiveOptions) {
+    const [result] = await this.applyRedactions([record], options)
     if (result === undefined) throw new Error('a record has a result')
     return result
   }
 
-  async applyRedactions(records: readonly Uint8Array[]) {
-    return this.#write((writer) => writer.applyRedactions(records))
+  async applyRedactions(records: readonly Uint8Array[], options?: ReceiveOptions) {
+    return this.#write((writer) => writer.applyRedactions(records, options))
+  }
+
+  async forgetStream(key: StreamKey) {
+    return this.#write((writer) => writer.forgetStream(key))
   }
 
   async evidence(stream: number) {
@@ -71,8 +82,8 @@ export class SingleThreadStore implements EventStore {
     return this.#writer.evidence(stream)
   }
 
-  async applyEvidence(record: Uint8Array) {
-    return this.#write((writer) => writer.applyEvidence(record))
+  async applyEvidence(record: Uint8Array, options?: ReceiveOptions) {
+    return this.#write((writer) => writer.applyEvidence(record, options))
   }
 
   async startMarks() {

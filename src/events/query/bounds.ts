@@ -13,7 +13,7 @@ export function presentOf(reader: EventReader, snapshot: Snapshot = reader.snaps
   const present: Record<string, number> = {}
   for (const stream of reader.streams()) {
     const count = snapshot.count(stream.number)
-    if (count > 0) present[nameOf(stream)] = count - 1
+    if (count > 0 && stream.isVacant !== true) present[nameOf(stream)] = count - 1
   }
   return present
 }
@@ -22,6 +22,7 @@ export function presentOf(reader: EventReader, snapshot: Snapshot = reader.snaps
 export function byNumber(reader: EventReader, offsets: OffsetMap): Map<StreamNumber, number> {
   const found = new Map<StreamNumber, number>()
   for (const stream of reader.streams()) {
+    if (stream.isVacant === true) continue
     const offset = offsetOf(reader, offsets, stream.number)
     if (offset !== undefined) found.set(stream.number, offset)
   }

@@ -1,84 +1,31 @@
 import { assert } from '../../base/assert.ts'
 import { ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
-import {
-  ByteReader,
-  ByteWriter,
-  type Frame,
-  FrameBuilder,
-  genesis,
-  type Hash,
-  heads,
-  randomSeed,
-  readFrame,
-  type StreamKey,
-} from '../../protocol/index.ts'
+import { type Hash, heads, type StreamKey } from '../../protocol/index.ts'
 import {
   type AppendedFrames,
   type AppliedEvidence,
-  applyAddition,
-  checkImport,
   chunkFrom,
   chunksFrom,
-  decideChunk,
-  decidePrune,
   doubtOf,
-  type EventOrigin,
-  effectOfPrune,
-  effectOfRedaction,
-  evidenceOfReached,
-  type ForkEvidence,
-  FrameCollector,
-  forkedStream,
-  frozenCount,
-  growOwn,
+  type GivenChunk,
   type HeadPlace,
   hashAt,
-  headRow,
   type Imported,
   type ImportRequest,
-  importedFrames,
-  isChunkFull,
-  isFrameFull,
-  isOwnStream,
-  isReplicated,
-  isSameStream,
-  KeptHeads,
-  LamportClock,
-  nameOfOrigin,
+  type MalformedChunk,
   newStoreMarks,
-  ownStreamKey,
-  type Plan,
-  type PrunableStream,
-  type PruneRemoval,
   type PruneResult,
-  type PruneStart,
   placeOf,
-  planImport,
-  planWaiting,
-  type ReceiveContext,
   type Received,
   type ReceiveOptions,
-  type ReceivingStream,
-  type RecordOrigin,
   type RedactionResult,
-  requireRoomForStream,
+  requireForgettable,
+  requireReceivable,
   requireSameTopic,
-  type SignedRedaction,
   type StartMarks,
-  type StoredChain,
-  type StoredStream,
   type StreamHead,
-  type StreamPosition,
-  signHead,
-  signRedaction,
-  startAtCheckpoint,
-  startOfStream,
-  storableNow,
   type TopicContext,
-  verifyEvidence,
-  verifyPrune,
-  verifyRedactions,
 } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -88,20 +35,23 @@ import { makeReadJob } from '../jobs/read-job.ts'
 import {
   type Appended,
   type AppendRequest,
-  addToRuns,
   type ChunkSize,
   type EventStore,
   type FrameTime,
   type NewestTime,
   type Reading,
-  type Run,
   recordsOf,
   type Selection,
   type StreamRecords,
   type StreamStatus,
 } from '../port/index.ts'
+import { MemoryAppender } from './memory-appender.ts'
+import { MemoryImporter } from './memory-importer.ts'
 import { MemoryReader } from './memory-reader.ts'
-import { MemoryStream } from './memory-stream.ts'
+import { MemoryReceiver } from './memory-receiver.ts'
+import { MemoryRemover } from './memory-remover.ts'
+import type { MemoryStream } from './memory-stream.ts'
+import { MemoryStreams } from './memory-streams.ts'
 
 export interface MemoryEventStoreOptions extends TopicContext {
   /** The jobs that it runs; by default only `read`. */
@@ -117,119 +67,85 @@ export interface MemoryEventStoreOptions extends TopicContext {
  */
 export class MemoryEventStore implements EventStore {
   readonly #options: MemoryEventStoreOptions
-  readonly #streams: MemoryStream[] = []
-  readonly #builder = new FrameBuilder()
-  readonly #clock = new LamportClock()
+  readonly #streams: MemoryStreams
+  readonly #appender: MemoryAppender
+  readonly #importer: MemoryImporter
+  readonly #receiver: MemoryReceiver
+  readonly #remover: MemoryRemover
   readonly #jobs: LocalJobs
   readonly #listeners = new CommitListeners()
-  readonly #heads = new KeptHeads()
   readonly #appended = new CommitListeners<[readonly AppendedFrames[]]>()
-  #frames: FrameCollector | undefined
   readonly #marks: StartMarks
-  #isDoubtful: boolean
   #isAnnounced: boolean
-  /** Which events were imported from dumps. */
-  readonly #origins = new Set<string>()
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
     this.#options = options
     this.#marks = options.marks ?? newStoreMarks
-    this.#isDoubtful = doubtOf(this.#marks) !== undefined
     this.#isAnnounced = this.#marks.isAnnounced
     const { jobs = { makers: { read: makeReadJob } }, runtime } = options
-    this.#jobs = new LocalJobs(new MemoryReader(this.#streams), { jobs, runtime })
+    this.#streams = new MemoryStreams(options)
+    this.#streams.isDoubtful = doubtOf(this.#marks) !== undefined
+    this.#appender = new MemoryAppender(this.#streams, runtime.random)
+    this.#importer = new MemoryImporter(this.#streams, this.#appender, runtime.random)
+    this.#receiver = new MemoryReceiver(this.#streams)
+    this.#remover = new MemoryRemover(this.#streams, this.#receiver)
+    this.#jobs = new LocalJobs(new MemoryReader(this.#streams.all), { jobs, runtime })
   }
 
   async append(request: AppendRequest): Promise<Appended> {
     this.#check()
-    const time = storableNow(this.#options)
-    const targets = this.#targets(request)
-    for (const [number, { fork }] of targets) if (fork !== undefined) throw forkedStream(number)
-    const lamport = this.#clock.take(request.streams.length)
-    const runs = runsOf(request, targets)
-    // All frames are built before any change, because that throws for an invalid request.
-    const additions = [...targets.values()].map(
-      (stream) => [stream, this.#framesOf(request, stream.position, lamport, time)] as const,
-    )
-    for (const [stream, frames] of additions) this.#addOwn(stream, frames)
-    this.#frames?.commit()
+    const appended = this.#appender.append(request)
     this.#committed()
-    this.#announce()
-    return { lamport, time, runs }
+    const frames = this.#appender.takeAppended()
+    if (frames.length > 0) this.#appended.notify(frames)
+    return appended
   }
 
   async import(request: ImportRequest): Promise<Imported> {
     this.#check()
-    checkImport(request, this.#options)
-    const plans = planImport(request, (origin) => this.#origins.has(nameOfOrigin(origin)), this.#options)
-    if (plans.length === 0) return { added: 0 }
-    const lamport = this.#clock.take(request.origins.length)
-    const seed = (): Uint8Array => randomSeed(this.#options.runtime.random)
-    for (const plan of plans) {
-      const stream = this.#find(plan.stream) ?? this.#newStream(plan.stream)
-      const made = [...importedFrames(request, plan, stream.position.count, lamport, seed)]
-      this.#addOwn(
-        stream,
-        made.map(({ record }) => readFrame(new ByteReader(record))),
-      )
-      for (const i of plan.events) this.#origins.add(nameOfOrigin(request.origins[i] as EventOrigin))
-    }
-    this.#committed()
-    return { added: plans.reduce((sum, { events }) => sum + events.length, 0) }
+    const imported = this.#importer.import(request)
+    if (imported.added > 0) this.#committed()
+    return imported
   }
 
-  async receive(given: Uint8Array, { before }: ReceiveOptions = {}): Promise<Received> {
+  async receive(chunk: Uint8Array, options: ReceiveOptions = {}): Promise<Received> {
     this.#check()
-    // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
-    const bytes = Buffer.from(given)
-    const find = (key: StreamKey): ReceivingStream | undefined => {
-      const known = this.#find(key)
-      return known && this.#receiving(known)
-    }
-    const decision = decideChunk(bytes, { before: before && Buffer.from(before) }, find, this.#receiveContext)
-    if (decision.is === 'answer') return decision.answer
-    const { stream: key } = decision.chunk.head
-    const stream = this.#find(key) ?? this.#newStream(key)
-    if (decision.is === 'store') this.#apply(stream, decision)
-    else if (decision.is === 'wait') stream.keepWaiting(decision.waiting, bytes)
-    else this.#freeze(stream, verifyEvidence(decision.evidence, this.#options), decision.evidence)
-    if (decision.is !== 'wait') this.#committed()
-    const { count } = stream.position
-    if (stream.fork !== undefined) return { state: 'forked', count }
-    return { state: decision.is === 'wait' ? 'waiting' : 'stored', count }
+    const received = this.#receiver.receive(chunk, options)
+    // Before a fork was found, events may have been stored.
+    if (received.state === 'stored' || received.state === 'forked') this.#committed()
+    return received
+  }
+
+  async receiveAll(
+    chunks: readonly GivenChunk[],
+    { from }: Pick<ReceiveOptions, 'from'> = {},
+  ): Promise<(Received | MalformedChunk)[]> {
+    this.#check()
+    requireReceivable(chunks)
+    const results = chunks.map((chunk) => this.#receiver.receiveGiven(chunk, from))
+    if (results.some(({ state }) => state === 'stored' || state === 'forked')) this.#committed()
+    return results
   }
 
   async evidence(number: number): Promise<Uint8Array | undefined> {
     this.#check()
-    return this.#streams[number]?.fork?.record
+    return this.#streams.at(number)?.fork?.record
   }
 
-  async applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
+  async applyEvidence(record: Uint8Array, options: ReceiveOptions = {}): Promise<AppliedEvidence> {
     this.#check()
-    const evidence = verifyEvidence(record, this.#options)
-    // A stream without events is frozen as well: otherwise they would be accepted from the next peer.
-    const stream = this.#find(evidence.stream) ?? this.#newStream(evidence.stream)
-    if (stream.fork !== undefined) return { state: 'known' }
-    this.#keep(stream)
-    this.#freeze(stream, evidence, record)
-    return { state: 'applied' }
+    return this.#receiver.applyEvidence(record, options)
   }
 
   async prune(number: number, count: number): Promise<Uint8Array> {
     this.#check()
-    const key = ownStreamKey(number, this.#options)
-    const stream = this.#find(key)
-    const removal = decidePrune(key, count, stream && this.#prunable(stream), this.#options)
-    assert(stream !== undefined, 'a stream that is pruned exists')
-    if (removal !== undefined) this.#remove(stream, count, removal, removal.signed)
-    assert(stream.pruneRecord !== undefined, 'a pruned stream has its prune record')
-    return stream.pruneRecord
+    return this.#remover.pruneOwn(number, count)
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
+  async applyPrune(record: Uint8Array, head?: Uint8Array, options: ReceiveOptions = {}): Promise<PruneResult> {
     this.#check()
-    const result = this.#prune(record, head)
+    const result = this.#remover.prune(record, head, options)
     // Waiting chunks may have been stored.
     if (result.state === 'applied') this.#committed()
     return result
@@ -241,36 +157,40 @@ export class MemoryEventStore implements EventStore {
 
   onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
     const remove = this.#appended.add(listener)
-    // Imported streams are never announced.
-    if (isReplicated(this.#options)) this.#frames ??= new FrameCollector(() => 0)
+    this.#appender.collectFrames(true)
     return () => {
       remove()
-      if (this.#appended.size === 0) this.#frames = undefined
+      if (this.#appended.size === 0) this.#appender.collectFrames(false)
     }
   }
 
   async redact(number: number, offsets: readonly number[]): Promise<Uint8Array> {
     this.#check()
-    const known = this.#find(ownStreamKey(number, this.#options))
-    const signed = signRedaction(number, offsets, known?.position, this.#options)
-    for (const record of verifyRedactions([signed], this.#options)) this.#redact(record, 'local')
-    return signed
+    return this.#remover.redactOwn(number, offsets)
   }
 
-  async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
-    const [result] = await this.applyRedactions([record])
+  async applyRedaction(record: Uint8Array, options?: ReceiveOptions): Promise<RedactionResult> {
+    const [result] = await this.applyRedactions([record], options)
     assert(result !== undefined, 'every record has a result')
     return result
   }
 
-  async applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
+  async applyRedactions(records: readonly Uint8Array[], options: ReceiveOptions = {}): Promise<RedactionResult[]> {
     this.#check()
-    return verifyRedactions(records, this.#options).map((record) => this.#redact(record, 'received'))
+    return this.#remover.redact(records, options)
+  }
+
+  async forgetStream(key: StreamKey): Promise<boolean> {
+    this.#check()
+    requireForgettable(key, this.#options)
+    const stream = this.#streams.find(key)
+    if (stream !== undefined) this.#streams.forget(stream)
+    return stream !== undefined
   }
 
   async streams(): Promise<StreamStatus[]> {
     this.#check()
-    return this.#streams.map(statusOf)
+    return this.#streams.all.filter((stream) => !stream.isVacant).map(statusOf)
   }
 
   read(selection: Selection): Reading {
@@ -283,13 +203,13 @@ export class MemoryEventStore implements EventStore {
 
   async head(number: number): Promise<Uint8Array | undefined> {
     this.#check()
-    const stream = this.#streams[number]
-    return stream === undefined ? undefined : this.#head(stream)
+    const stream = this.#streams.at(number)
+    return stream === undefined ? undefined : this.#streams.head(stream)
   }
 
   async records(number: number, from = 0, to: number = format.eventsPerStream): Promise<StreamRecords> {
     this.#check()
-    const stream = this.#streams[number]
+    const stream = this.#streams.at(number)
     if (stream === undefined) return { redactions: [] }
     const [record, head] = [stream.pruneRecord, stream.checkpoints.get(stream.position.pruned)]
     const prune = record !== undefined && head !== undefined ? { record, head } : undefined
@@ -298,58 +218,60 @@ export class MemoryEventStore implements EventStore {
 
   async checkpoints(number: number): Promise<{ count: number; head: Uint8Array }[]> {
     this.#check()
-    return [...(this.#streams[number]?.checkpoints ?? [])].map(([count, head]) => ({ count, head }))
+    return [...(this.#streams.at(number)?.checkpoints ?? [])].map(([count, head]) => ({ count, head }))
   }
 
   async chunkSizes(number: number): Promise<ChunkSize[]> {
     this.#check()
-    return this.#streams[number]?.chunkSizes() ?? []
+    return this.#streams.at(number)?.chunkSizes() ?? []
   }
 
   async newestTime(number: number, from: number, to: number): Promise<NewestTime> {
     this.#check()
-    const time = this.#streams[number]?.newestTime(from, to)
+    const time = this.#streams.at(number)?.newestTime(from, to)
     if (time === undefined) throw new ShoalError('ERR_INVALID_INPUT', `The event ${to} was pruned.`)
     return { first: from, time }
   }
 
   async framesOfChunk(number: number, from: number): Promise<FrameTime[]> {
     this.#check()
-    return this.#streams[number]?.framesOfChunk(from) ?? []
+    return this.#streams.at(number)?.framesOfChunk(from) ?? []
   }
 
   async chunk(number: number, from: number, maxBytes?: number): Promise<Uint8Array | undefined> {
     this.#check()
-    const stream = this.#streams[number]
-    return stream && chunkFrom(this.#stored(stream), this.#head(stream), from, maxBytes)
+    const stream = this.#streams.at(number)
+    return stream && chunkFrom(this.#streams.stored(stream), this.#streams.head(stream), from, maxBytes)
   }
 
   async chunks(number: number, from: number, maxBytes: number): Promise<Uint8Array[]> {
     this.#check()
-    const stream = this.#streams[number]
-    return stream === undefined ? [] : chunksFrom(this.#stored(stream), this.#head(stream), from, maxBytes)
+    const stream = this.#streams.at(number)
+    return stream === undefined
+      ? []
+      : chunksFrom(this.#streams.stored(stream), this.#streams.head(stream), from, maxBytes)
   }
 
   async hashAt(number: number, count: number): Promise<Hash | 'pruned' | undefined> {
     this.#check()
-    const stream = this.#streams[number]
-    return stream && hashAt(this.#stored(stream), count)
+    const stream = this.#streams.at(number)
+    return stream && hashAt(this.#streams.stored(stream), count)
   }
 
   async heads(): Promise<StreamHead[]> {
     this.#check()
-    return this.#streams.map((stream) => this.#headRow(stream)).filter((row) => row !== undefined)
+    return this.#streams.all.map((stream) => this.#streams.headRow(stream)).filter((row) => row !== undefined)
   }
 
   async headOf(key: StreamKey): Promise<StreamHead | undefined> {
     this.#check()
-    const stream = this.#find(key)
-    return stream && this.#headRow(stream)
+    const stream = this.#streams.find(key)
+    return stream && this.#streams.headRow(stream)
   }
 
   async streamOf(key: StreamKey): Promise<StreamStatus | undefined> {
     this.#check()
-    const stream = this.#find(key)
+    const stream = this.#streams.find(key)
     return stream && statusOf(stream)
   }
 
@@ -357,8 +279,8 @@ export class MemoryEventStore implements EventStore {
     this.#check()
     const head = heads.verify(signed)
     requireSameTopic(head.topic, this.#options)
-    const stream = this.#find(head.stream)
-    return placeOf(head, stream && this.#stored(stream))
+    const stream = this.#streams.find(head.stream)
+    return placeOf(head, stream && this.#streams.stored(stream))
   }
 
   async startMarks(): Promise<StartMarks> {
@@ -373,12 +295,8 @@ export class MemoryEventStore implements EventStore {
 
   async settleOwnStreams(): Promise<void> {
     this.#check()
-    this.#isDoubtful = false
-    for (const stream of this.#streams) if (stream.own) stream.dropExpectedRedactions()
-  }
-
-  get #receiveContext(): ReceiveContext {
-    return { ...this.#options, mayAdopt: this.#isDoubtful }
+    this.#streams.isDoubtful = false
+    for (const stream of this.#streams.all) if (stream.own) stream.dropExpectedRedactions()
   }
 
   async close(): Promise<void> {
@@ -393,10 +311,7 @@ export class MemoryEventStore implements EventStore {
   copy(found: Partial<StartMarks>): MemoryEventStore {
     const marks = { ...newStoreMarks, isAnnounced: this.#isAnnounced, ...found }
     const copy = new MemoryEventStore({ ...this.#options, marks })
-    for (const stream of this.#streams) {
-      copy.#streams.push(stream.copy())
-      copy.#clock.follow(stream.position.lamport)
-    }
+    copy.#streams.copyFrom(this.#streams)
     return copy
   }
 
@@ -408,208 +323,10 @@ export class MemoryEventStore implements EventStore {
     this.#jobs.wake()
     this.#listeners.notify()
   }
-
-  /** Passes the frames of a commit on to the listeners. */
-  #announce(): void {
-    const appended = this.#frames?.take((key) => {
-      const stream = this.#find(key)
-      return stream && this.#head(stream)
-    })
-    if (appended !== undefined && appended.length > 0) this.#appended.notify(appended)
-  }
-
-  #find(key: StreamKey): MemoryStream | undefined {
-    return this.#streams.find((stream) => isSameStream(stream.key, key))
-  }
-
-  /** Creates a stream without adding it to the store. */
-  #newStream(key: StreamKey, number = this.#streams.length): MemoryStream {
-    requireRoomForStream(number)
-    const { topic, kind } = this.#options
-    return new MemoryStream(number, startOfStream(topic, kind, key, isOwnStream(key, this.#options)))
-  }
-
-  #keep(stream: MemoryStream): void {
-    if (this.#streams[stream.number] === undefined) this.#streams.push(stream)
-    assert(this.#streams[stream.number] === stream, 'streams are numbered without gaps')
-  }
-
-  /** The streams of a request by number, in order of first occurrence. */
-  #targets({ streams }: AppendRequest): Map<number, MemoryStream> {
-    const targets = new Map<number, MemoryStream>()
-    let next = this.#streams.length
-    for (const number of new Set(streams)) {
-      const key = ownStreamKey(number, this.#options)
-      targets.set(number, this.#find(key) ?? this.#newStream(key, next++))
-    }
-    return targets
-  }
-
-  /** Builds the frames of a request for one of its streams. */
-  #framesOf(
-    { source, spans, streams }: AppendRequest,
-    { key, count }: StreamPosition,
-    lamport: number,
-    time: number,
-  ): Frame[] {
-    const builder = this.#builder
-    const frames: Frame[] = []
-    let first = count
-    const endFrame = (): void => {
-      const record = new ByteWriter()
-      builder.finish(first, randomSeed(this.#options.runtime.random), record)
-      const frame = readFrame(new ByteReader(record.written))
-      frames.push(frame)
-      first += frame.count
-    }
-    builder.clear()
-    for (const [i, number] of streams.entries()) {
-      if (number !== key.number) continue
-      builder.add(lamport + i, time, source, spans, 4 * i)
-      if (isFrameFull(builder)) endFrame()
-    }
-    if (builder.count > 0) endFrame()
-    return frames
-  }
-
-  #addOwn(stream: MemoryStream, frames: readonly Frame[]): void {
-    const { position } = stream
-    this.#keep(stream)
-    for (const frame of frames) {
-      const [start, end] = frame.record
-      const lamport = frame.lamports[frame.count - 1] as number
-      const before = position.chain.hash
-      growOwn(position, { count: frame.count, lamport, chain: position.chain.after(frame), bytes: end - start })
-      stream.keep([frame])
-      const record = frame.bytes.subarray(start, end)
-      this.#frames?.add(stream.key, { first: frame.first, before, count: position.count }, record)
-      if (!isChunkFull(position) || this.#options.kind !== 'live') continue
-      const head = signHead(position, true, this.#options)
-      stream.addCheckpoint(head)
-      this.#frames?.endChunk(stream.key, head)
-    }
-  }
-
-  /** Stores planned additions, and drops the waiting chunks that are reached. */
-  #apply(stream: MemoryStream, { additions, reached }: Plan): void {
-    this.#keep(stream)
-    for (const addition of additions) {
-      const { frames, head, signedHead } = addition
-      applyAddition(addition, stream.position, this.#clock)
-      stream.keep(frames)
-      if (head.checkpoint) stream.addCheckpoint(signedHead)
-      stream.receivedHead = signedHead
-    }
-    stream.dropReached()
-    const evidence = evidenceOfReached(reached, this.#storedChain(stream))
-    if (evidence !== undefined) this.#freeze(stream, verifyEvidence(evidence, this.#options), evidence)
-  }
-
-  #freeze(stream: MemoryStream, evidence: ForkEvidence, record: Uint8Array): void {
-    // Copied, because the caller may reuse its memory.
-    stream.fork = { record: Uint8Array.from(record), frozen: frozenCount(evidence, this.#storedChain(stream)) }
-    stream.dropWaiting()
-  }
-
-  #receiving(stream: MemoryStream): ReceivingStream {
-    return stream.receiving(this.#streams, this.#storedChain(stream))
-  }
-
-  #storedChain(stream: MemoryStream): StoredChain {
-    const { topic, kind } = this.#options
-    return stream.storedChain(genesis(topic, stream.key, kind), () => this.#head(stream))
-  }
-
-  #prune(signed: Uint8Array, signedHead: Uint8Array | undefined): PruneResult {
-    const record = verifyPrune(signed, this.#options)
-    const known = this.#find(record.stream)
-    const effect = effectOfPrune(record, signedHead, known && this.#prunable(known), this.#options)
-    if (effect.is === 'none') return { state: 'known' }
-    if (effect.is === 'hold') return { state: 'held' }
-    if (effect.is === 'fork') return { state: 'fork' }
-    const stream = known ?? this.#newStream(record.stream)
-    // Nothing is added to a forked stream.
-    if (effect.is === 'start' && stream.fork !== undefined) return { state: 'fork' }
-    if (effect.is === 'remove') this.#remove(stream, record.count, effect, signed)
-    else this.#startAt(stream, effect, signed)
-    return { state: 'applied' }
-  }
-
-  /** A stream for the rules of pruning. */
-  #prunable(stream: MemoryStream): PrunableStream {
-    const { topic, kind } = this.#options
-    return {
-      position: stream.position,
-      hasCheckpoint: (count) => stream.checkpoints.has(count),
-      placeAt: (count) => stream.placeAt(count, genesis(topic, stream.key, kind)),
-    }
-  }
-
-  #remove(stream: MemoryStream, count: number, { checkpoint }: PruneRemoval, signed: Uint8Array): void {
-    // Copied, because the caller may reuse its memory.
-    if (checkpoint !== undefined) stream.addEarlyCheckpoint(count, Uint8Array.from(checkpoint.signedHead))
-    stream.prune(count, Uint8Array.from(signed))
-  }
-
-  /** Moves a stream to a checkpoint, without the events before it. */
-  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart, signed: Uint8Array): void {
-    // Copied, because the caller may reuse its memory.
-    const kept = Uint8Array.from(signedHead)
-    this.#keep(stream)
-    startAtCheckpoint(stream.position, head)
-    stream.addCheckpoint(kept)
-    stream.receivedHead = kept
-    this.#clock.follow(head.lamport)
-    stream.prune(head.count, Uint8Array.from(signed))
-    this.#apply(stream, planWaiting(this.#receiving(stream)))
-  }
-
-  #redact({ signed, record }: SignedRedaction, origin: RecordOrigin): RedactionResult {
-    const known = this.#find(record.stream)
-    const effect = effectOfRedaction(record, known, this.#receiveContext, origin)
-    if (effect.is === 'none') return { state: 'known' }
-    if (effect.is === 'hold') return { state: 'held' }
-    if (effect.is === 'full') return { state: 'full' }
-    const { remove, expect } = effect
-    const stream = known ?? this.#newStream(record.stream)
-    this.#keep(stream)
-    // Copied, because the caller may reuse its memory.
-    stream.redact([...remove, ...expect], Uint8Array.from(signed))
-    stream.dropWaiting(expect.at(-1) ?? -1)
-    return { state: remove.length > 0 ? 'applied' : 'waiting' }
-  }
-
-  #stored(stream: MemoryStream): StoredStream {
-    const { topic, kind } = this.#options
-    return stream.stored(genesis(topic, stream.key, kind))
-  }
-
-  #headRow(stream: MemoryStream): StreamHead | undefined {
-    const { number, key, own, fork, position } = stream
-    const { pruned, count } = position
-    const context = { number, key, own, pruned, frozen: fork !== undefined, topic: this.#options.topic }
-    return headRow({ ...context, redacted: stream.redactedBetween(pruned, count) }, this.#head(stream))
-  }
-
-  #head(stream: MemoryStream): Uint8Array | undefined {
-    return this.#heads.newest(stream.position, this.#options, () => stream.receivedHead)
-  }
 }
 
 function statusOf({ number, key, own, position: { count, pruned } }: MemoryStream): StreamStatus {
   return { number, key, own, count, pruned }
-}
-
-/** The offsets of the events of a request: one run for consecutive events of a stream. */
-function runsOf({ streams }: AppendRequest, targets: ReadonlyMap<number, MemoryStream>): Run[] {
-  const ends = new Map([...targets].map(([number, { position }]) => [number, position.count]))
-  const runs: Run[] = []
-  for (const stream of streams) {
-    const offset = ends.get(stream) ?? 0
-    addToRuns(runs, stream, offset)
-    ends.set(stream, offset + 1)
-  }
-  return runs
 }
 
 function storeClosed(): Error {

@@ -50,6 +50,10 @@ export class MemoryStream implements ReadStream, RedactableStream {
   pruneRecord: Uint8Array | undefined
   /** The evidence of a fork, and the count up to which the stream is still served. */
   fork: { readonly record: Uint8Array; readonly frozen: number } | undefined
+  /** The peer that has introduced it. */
+  from: string | undefined
+  /** Whether it was forgotten. Its number is never reused: readers may have positions in it. */
+  isVacant = false
   #frames: Frame[] = []
   readonly #waiting = new Map<number, { readonly waiting: WaitingChunk; readonly bytes: number }>()
   /** The redaction records by offset. */
@@ -74,6 +78,8 @@ export class MemoryStream implements ReadStream, RedactableStream {
     copy.receivedHead = this.receivedHead
     copy.pruneRecord = this.pruneRecord
     copy.fork = this.fork
+    copy.from = this.from
+    copy.isVacant = this.isVacant
     copy.#frames = [...this.#frames]
     return copy
   }
@@ -148,7 +154,7 @@ export class MemoryStream implements ReadStream, RedactableStream {
 
   /** Buffers an out-of-order chunk. */
   keepWaiting(waiting: WaitingChunk, bytes: Uint8Array): void {
-    this.#waiting.set(waiting.chunk.first, { waiting, bytes: waitingBytes(bytes, waiting.signedBefore) })
+    this.#waiting.set(waiting.chunk.first, { waiting, bytes: waitingBytes(bytes.length, waiting.signedBefore) })
   }
 
   get #waitingChunks(): WaitingChunk[] {
@@ -218,11 +224,27 @@ export class MemoryStream implements ReadStream, RedactableStream {
   /** Removes everything before an offset, and keeps the record that says so. */
   prune(count: number, record: Uint8Array): void {
     this.pruneRecord = record
+    this.#removeBefore(count)
+  }
+
+  #removeBefore(count: number): void {
     this.position.pruned = count
     this.#frames = this.#frames.filter(({ first }) => first >= count)
     for (const kept of [this.events, this.checkpoints, this.#waiting])
       for (const place of kept.keys()) if (place < count) kept.delete(place)
     for (const offset of this.#redacted.keys()) if (offset < count) this.#redacted.delete(offset)
+  }
+
+  /** Removes everything. To readers all of its events are pruned. */
+  forget(): void {
+    this.#removeBefore(this.position.count)
+    this.checkpoints.clear()
+    this.#waiting.clear()
+    this.#redacted.clear()
+    this.pruneRecord = undefined
+    this.receivedHead = undefined
+    this.fork = undefined
+    this.isVacant = true
   }
 
   /** Redacts events, some of which may not have been received yet. */

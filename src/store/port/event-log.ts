@@ -1,7 +1,10 @@
+import type { StreamKey } from '../../protocol/index.ts'
 import type {
   AppliedEvidence,
+  GivenChunk,
   Imported,
   ImportRequest,
+  MalformedChunk,
   PruneResult,
   Received,
   ReceiveOptions,
@@ -23,10 +26,19 @@ export interface EventLog extends Serving {
   /** Adds events of a dump to an imported topic: the whole request or nothing, but no event that was imported before. */
   import(request: ImportRequest): Promise<Imported>
   /**
-   * Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. Chunks of
-   * own streams are refused, except after a doubtful start, see `OwnHistory`.
+   * Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. A new
+   * stream has to be within the budgets of streams. Chunks of own streams are refused, except after a doubtful start, see
+   * `OwnHistory`.
    */
   receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received>
+  /**
+   * The same for several chunks, which cost fewer commits together. Each gets an answer of its own, in their order. It
+   * resolves later while sealing is behind, and rejects when too many chunks wait already: to be tried again later.
+   */
+  receiveAll(
+    chunks: readonly GivenChunk[],
+    options?: Pick<ReceiveOptions, 'from'>,
+  ): Promise<(Received | MalformedChunk)[]>
   /**
    * Prunes an own stream up to the end of a frame. If there is no checkpoint, it becomes one, and its chunk starts there.
    * Returns the signed prune record.
@@ -36,17 +48,22 @@ export interface EventLog extends Serving {
    * Applies the prune record of another node. The head of its checkpoint is needed unless the checkpoint is stored here;
    * a stream that is behind it continues from there. A record of an own stream removes nothing, see `prune`.
    */
-  applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult>
+  applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions): Promise<PruneResult>
   /** Redacts events of an own stream, at once. Returns the signed redaction record. */
   redact(stream: number, offsets: readonly number[]): Promise<Uint8Array>
   /** Applies the redaction record of another node. A record of an own stream removes nothing, see `redact`. */
-  applyRedaction(record: Uint8Array): Promise<RedactionResult>
+  applyRedaction(record: Uint8Array, options?: ReceiveOptions): Promise<RedactionResult>
   /** The same for several records: together they cost little more than one. */
-  applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]>
+  applyRedactions(records: readonly Uint8Array[], options?: ReceiveOptions): Promise<RedactionResult[]>
   /** The evidence that the node of a stream has forked it; undefined when the stream is not frozen. */
   evidence(stream: StreamNumber): Promise<Uint8Array | undefined>
   /** Verifies the evidence of a fork from another node, and freezes the stream, which may be an own one. */
-  applyEvidence(record: Uint8Array): Promise<AppliedEvidence>
+  applyEvidence(record: Uint8Array, options?: ReceiveOptions): Promise<AppliedEvidence>
+  /**
+   * Removes all data of a stream of another node, and returns its part of the budget of streams. It may be received
+   * again. Returns whether it was known. Its number in this store is not reused before the next start.
+   */
+  forgetStream(key: StreamKey): Promise<boolean>
   /** All known streams, including all changes that were acknowledged before. */
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */

@@ -8,6 +8,8 @@ export interface ReadStream {
   readonly number: StreamNumber
   readonly key: StreamKey
   readonly own: boolean
+  /** Whether no stream has this number: its stream was forgotten, or lost. Then the other fields mean nothing. */
+  readonly isVacant?: boolean
 }
 
 /** The state of a stream. */

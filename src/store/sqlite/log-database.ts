@@ -5,6 +5,7 @@ import type { TopicKind } from '../../protocol/index.ts'
 import { DiskError, diskErrorReason } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { evidenceTable, hasEvidence } from './rows/evidence.ts'
+import { hasIntroductions, introductionTable } from './rows/introductions.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
 import { timesTable } from './time-index/range-times.ts'
@@ -16,8 +17,8 @@ const checkpointPages = 1000
 const tailColumns =
   'key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, hash BLOB NOT NULL, raw INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL'
 
-const waitingColumns = 'key INTEGER PRIMARY KEY, before BLOB NOT NULL, chunk BLOB NOT NULL, crc INTEGER NOT NULL'
-const waitingTable = `CREATE TABLE waiting (${waitingColumns}) STRICT;`
+const waitingTable =
+  'CREATE TABLE waiting (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, pad BLOB NOT NULL, before BLOB NOT NULL, chunk BLOB NOT NULL) STRICT;'
 
 const tables = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
@@ -35,6 +36,7 @@ const tables = `
   ${timesTable}
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
   ${evidenceTable}
+  ${introductionTable}
 `
 
 /** Opens the log of a topic for its only writing connection; creates it if it does not exist. */
@@ -66,14 +68,15 @@ export function upgrade(database: DatabaseSync): void {
     const added = version < 3 ? timesTable : ''
     database.exec(`BEGIN IMMEDIATE; ${added} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
   }
-  // Waiting chunks of earlier versions were not verified. They are sent again.
+  // Waiting chunks of earlier versions were not verified, or not padded. They are sent again.
   if (!hasWaiting(database)) database.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS waiting; ${waitingTable} COMMIT`)
   if (!hasEvidence(database)) database.exec(evidenceTable)
+  if (!hasIntroductions(database)) database.exec(introductionTable)
 }
 
 /** Whether the table of waiting chunks has its current form; an earlier version gets it with the first write. */
 export function hasWaiting(database: DatabaseSync): boolean {
-  return database.prepare("SELECT 1 FROM pragma_table_info('waiting') WHERE name = 'before'").get() !== undefined
+  return database.prepare("SELECT 1 FROM pragma_table_info('waiting') WHERE name = 'pad'").get() !== undefined
 }
 
 /** A write without effect: sets the format version to its current value. */
@@ -86,20 +89,11 @@ export function rewriteVersion(database: DatabaseSync): void {
  * remain in them; pages that were only appended to have none.
  */
 export function rewriteTail(database: DatabaseSync): void {
-  rewrite(database, 'tail', tailColumns)
-}
-
-/** The same for the waiting chunks. */
-export function rewriteWaiting(database: DatabaseSync): void {
-  rewrite(database, 'waiting', waitingColumns)
-}
-
-function rewrite(database: DatabaseSync, table: string, columns: string): void {
   database.exec(`
-    CREATE TABLE fresh (${columns}) STRICT;
-    INSERT INTO fresh SELECT * FROM ${table} ORDER BY key;
-    DROP TABLE ${table};
-    ALTER TABLE fresh RENAME TO ${table}`)
+    CREATE TABLE fresh (${tailColumns}) STRICT;
+    INSERT INTO fresh SELECT * FROM tail ORDER BY key;
+    DROP TABLE tail;
+    ALTER TABLE fresh RENAME TO tail`)
 }
 
 /** Opens the log of a topic read-only. */

@@ -12,7 +12,7 @@ export function openOfflineLog(file: string, own: PublicKey | undefined, clock: 
   const database = openForReading(file)
   try {
     const { topic, kind } = metaOf(database)
-    counts.publish(asDamage(() => loadStreams(database, topic, kind, own)))
+    counts.publish(asDamage(() => loadStreams(database, { topic, kind, own })).states)
   } finally {
     database.close()
   }

@@ -31,7 +31,7 @@ export function logStats(file: string): LogStats {
     const number = (sql: string, ...values: number[]): number =>
       Number(Object.values(database.prepare(sql).get(...values) ?? {})[0] ?? 0)
     const rows = database
-      .prepare('SELECT number, node, nr, pruned FROM stream ORDER BY node, nr')
+      .prepare('SELECT number, node, nr, pruned FROM stream WHERE length(node) > 0 ORDER BY node, nr')
       .all() as unknown as Pick<StreamRow, 'number' | 'node' | 'nr' | 'pruned'>[]
     const streams = rows.map(({ number: id, node, nr, pruned }) => {
       const bounds = [rowKey(id, 0), rowKey(id + 1, 0)]

@@ -100,6 +100,7 @@ const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'applyRedaction',
   'applyRedactions',
   'applyEvidence',
+  'forgetStream',
 ])
 
 /** A store that seals everything after each write, so that the next read is from segments. */

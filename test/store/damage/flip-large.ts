@@ -13,16 +13,19 @@ import {
 import { join } from 'node:path'
 import { Random } from '../../../scripts/crash/random.ts'
 import { LruCache } from '../../../src/base/lru-cache.ts'
+import { nodeIdOf } from '../../../src/identity/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Selection } from '../../../src/store/port/index.ts'
 import { LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { offsetOf, streamOf } from '../../../src/store/sqlite/rows/row-key.ts'
 import { bucketOf, postingKey, tagHash } from '../../../src/store/sqlite/tag-index/tag-index.ts'
 import type { Flipped } from './flip-processes.ts'
-import { judgeResult, reportsDamage, type Verdict } from './judge.ts'
+import { judgeResult } from './judge.ts'
+import { isCutLike, isReportOfCut } from './judge-cut.ts'
 import { largeKey, openLarge, tagOf } from './large-store.ts'
 import { type PagePlace, placesOf } from './pages.ts'
 import { linesOf, type Result } from './queries.ts'
+import { reportsDamage, type Verdict } from './verdict.ts'
 
 /**
  * A separate process, because damage may crash or hang it: flips random bits of a large store. Reading everything each
@@ -176,6 +179,7 @@ function judgeStore(queries: readonly Query[]): Verdict {
   }
   try {
     let verdict: Verdict = { outcome: 'harmless', why: '' }
+    if (isReportOfCut(store.writer.damage.map(({ text }) => text).join('\n'))) return judgeCutStore(store, queries)
     for (const query of queries) {
       const next = judgeResult(query.text, [expectedResult(query)], query.run(store))
       if (next.outcome === 'wrong') return next
@@ -186,6 +190,20 @@ function judgeStore(queries: readonly Query[]): Verdict {
     store.reader.close()
     store.writer.close()
   }
+}
+
+/** After a cut, queries for events have to return all but the events that were cut off. */
+function judgeCutStore(store: OpenStore, queries: readonly Query[]): Verdict {
+  for (const query of queries) {
+    const expected = expectedResult(query)
+    const { bytes, error } = query.run(store)
+    if (error !== undefined && !reportsDamage(error))
+      return { outcome: 'wrong', why: `${query.text}: ${String(error)}` }
+    if (error !== undefined || !expected.includes('"type":"event"')) continue
+    if (!isCutLike(expected, bytes, nodeIdOf(largeKey.publicKey)))
+      return { outcome: 'wrong', why: `${query.text}: is not what is left by a cut` }
+  }
+  return { outcome: 'cut', why: store.writer.damage.map(({ text }) => text).join('\n') }
 }
 
 function flip(at: number, bit: number): void {

@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import type { Verdict } from './judge.ts'
+import type { Verdict } from './verdict.ts'
 
 /** The outcome of one flipped bit. */
 export interface Flipped extends Verdict {

@@ -32,6 +32,9 @@ const selections: Readonly<Record<string, Selection>> = {
   'a tag, of other nodes': { anyOf: [{ tags: ['id:7'], own: false }], order: 'asc' },
 }
 
+/** What the start has reported, among the results. */
+export const reportOfStart = 'damage'
+
 /** The start offsets of the chunks of each stream. */
 const chunkStarts: readonly (readonly number[])[] = [[8, 18, 26], [0], [0]]
 
@@ -44,6 +47,7 @@ export function runAll({ file, nextChunk }: SmallStore): Results {
     return ''
   })
   if (log === undefined) return results
+  results.set(reportOfStart, { bytes: Buffer.from(log.writer.damage.map(({ text }) => text).join('\n')) })
   try {
     queryAll(log, results)
     record(results, 'append', () => json(log?.writer.append([request(1, 0), request(1, 0, 7)])))

@@ -22,7 +22,7 @@ import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { chunkSizes } from '../rows/chunk-sizes.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
-import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
+import { checkStreamRow, isVacant, type StreamRow } from '../rows/stream-row.ts'
 import { IndexReader } from '../tag-index/index-reader.ts'
 import { TailIndexes } from '../tag-index/tail-indexes.ts'
 import { framesOfChunk } from './chunks.ts'
@@ -52,7 +52,8 @@ export class BlockReader {
   readonly #own: PublicKey
   readonly #prepared = {} as Record<keyof typeof statements, StatementSync>
   #streams: ReadStream[] = []
-  readonly #streamIds: string[] = []
+  #streamIds: string[] = []
+  #slotChanges = -1
   #snapshot: Snapshot | undefined
   #seals = -1
   #removals = -1
@@ -94,13 +95,20 @@ export class BlockReader {
   }
 
   streams(): readonly ReadStream[] {
+    const { slotChanges } = this.counts
+    if (this.#slotChanges !== slotChanges) {
+      this.#slotChanges = slotChanges
+      this.#streams = []
+      this.#streamIds = []
+    }
     if (this.#streams.length < this.counts.streams) {
       const rows = this.#checked(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
       for (const row of rows) {
         checkStreamRow(row, this.#streams.length)
         const { number, node, nr } = row
         const key = { node: Uint8Array.from(node) as PublicKey, number: nr }
-        this.#streams.push({ number, key, own: Buffer.compare(node, this.#own) === 0 })
+        const stream = { number, key, own: Buffer.compare(node, this.#own) === 0 }
+        this.#streams.push(isVacant(row) ? { ...stream, isVacant: true } : stream)
       }
     }
     return this.#streams
@@ -171,7 +179,8 @@ export class BlockReader {
 
   status(): StreamStatus[] {
     const snapshot = this.snapshot()
-    return this.streams().map((stream) => this.#statusOf(stream, snapshot))
+    const streams = this.streams().filter((stream) => stream.isVacant !== true)
+    return streams.map((stream) => this.#statusOf(stream, snapshot))
   }
 
   /** The status of the stream with a key. */
@@ -187,6 +196,7 @@ export class BlockReader {
   }
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
+    if (this.streams()[stream]?.isVacant === true) return []
     return this.#checked(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
   }
 
@@ -204,6 +214,7 @@ export class BlockReader {
   }
 
   framesOfChunk(stream: StreamNumber, from: number): FrameTime[] {
+    if (this.streams()[stream]?.isVacant === true) return []
     return this.#checked(() => framesOfChunk(this.#database, stream, from, this.counts.count(stream)))
   }
 

@@ -61,6 +61,8 @@ export class LogCursor implements EventCursor {
     const { upper } = selection
     // Without streams that are newer than the snapshot.
     for (const stream of reader.streams().slice(0, this.#snapshot.streams)) {
+      // The number may get a stream later, which a live cursor is extended to.
+      if (stream.isVacant === true) continue
       const last = this.#snapshot.count(stream.number) - 1
       this.#add(stream, upper === undefined ? last : Math.min(last, upper.get(stream.number) ?? -1))
     }

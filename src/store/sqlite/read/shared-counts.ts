@@ -16,10 +16,12 @@ const cell = {
   reserved: 4,
   committed: 5,
   applied: 6,
+  /** Counter of changes of slots. */
+  slots: 7,
   /** The wake-up filters of all reader threads, see `wakeup`. */
-  wakeupFilters: 7,
+  wakeupFilters: 8,
 } as const
-const header = 7 + tuning.maxReaderThreads
+const header = 8 + tuning.maxReaderThreads
 
 /** Cells per stream: the number of its events, of pruned ones, of sealed ones. */
 const perStream = 3
@@ -71,6 +73,11 @@ export class SharedCounts {
   /** Incremented when events or payloads were removed: data that was read before may be gone. */
   get removals(): number {
     return this.#get(cell.removals)
+  }
+
+  /** Incremented when a number gets another stream, or none: what was read about the streams is outdated. */
+  get slotChanges(): number {
+    return this.#get(cell.slots)
   }
 
   /** Incremented before own events are appended. */
@@ -146,6 +153,10 @@ export class SharedCounts {
 
   incrementAppends(): void {
     this.#set(cell.appends, this.appends + 1)
+  }
+
+  incrementSlotChanges(): void {
+    this.#set(cell.slots, this.slotChanges + 1)
   }
 
   incrementSeals(): void {

@@ -19,7 +19,7 @@ import type { ReadStream, StreamNumber } from '../../port/index.ts'
 import { metaOf } from '../log-database.ts'
 import { frozenStreams } from '../rows/evidence.ts'
 import { redactedBetween } from '../rows/redacted-offsets.ts'
-import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
+import { checkStreamRow, isVacant, type StreamRow } from '../rows/stream-row.ts'
 import { inTransaction } from './read-transaction.ts'
 import type { SharedCounts } from './shared-counts.ts'
 import { storedStream } from './stored-stream.ts'
@@ -32,9 +32,12 @@ export class StreamServer {
   readonly #counts: SharedCounts
   readonly #streams: () => readonly ReadStream[]
   readonly #numbers = new Map<string, StreamNumber>()
+  /** The list that the numbers are from, and how many of its streams they include. */
+  #known: readonly ReadStream[] = []
+  #included = 0
   #topic: ReturnType<typeof metaOf> | undefined
 
-  /** @param streams all streams, by number; there are never fewer than before */
+  /** @param streams all streams, by number; a list only grows, and there is another one when a number gets another stream */
   constructor(database: DatabaseSync, counts: SharedCounts, streams: () => readonly ReadStream[]) {
     this.#database = database
     this.#counts = counts
@@ -44,7 +47,14 @@ export class StreamServer {
   /** The stream with a key. */
   find(key: StreamKey): ReadStream | undefined {
     const streams = this.#streams()
-    for (const stream of streams.slice(this.#numbers.size)) this.#numbers.set(nameOfStream(stream.key), stream.number)
+    if (streams !== this.#known) {
+      this.#known = streams
+      this.#included = 0
+      this.#numbers.clear()
+    }
+    for (const stream of streams.slice(this.#included))
+      if (stream.isVacant !== true) this.#numbers.set(nameOfStream(stream.key), stream.number)
+    this.#included = streams.length
     return streams[this.#numbers.get(nameOfStream(key)) ?? -1]
   }
 
@@ -90,8 +100,8 @@ export class StreamServer {
     const { number, pruned } = row
     checkStreamRow(row, number)
     const stream = this.#streams()[number]
-    // A stream that was just created has no published count yet.
-    if (stream === undefined) return undefined
+    // A stream that was just added or forgotten is not published yet.
+    if (isVacant(row) || stream === undefined || stream.isVacant === true) return undefined
     const { key, own } = stream
     const head = own ? ownHeads.get(number) : (row.head ?? undefined)
     const redacted = redactedBetween(this.#database, number, pruned, format.eventsPerStream)
@@ -113,6 +123,8 @@ export class StreamServer {
       | undefined
     if (row === undefined) return undefined
     checkStreamRow(row, number)
+    // The stream may have been forgotten since it was looked up.
+    if (isVacant(row)) return undefined
     const { topic, kind } = this.#meta
     const key = { node: row.node as PublicKey, number: row.nr }
     // Counts are published after the commit.

@@ -36,6 +36,10 @@ export function evidenceOf(database: DatabaseSync, stream: StreamNumber): Eviden
   return row
 }
 
+export function deleteEvidence(database: DatabaseSync, stream: StreamNumber): void {
+  if (hasEvidence(database)) database.prepare('DELETE FROM evidence WHERE stream = ?').run(stream)
+}
+
 /** The numbers of all frozen streams. */
 export function frozenStreams(database: DatabaseSync): StreamNumber[] {
   if (!hasEvidence(database)) return []

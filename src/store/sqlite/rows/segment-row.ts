@@ -31,7 +31,7 @@ export type WholeSegmentRow = SegmentRow & Readonly<Record<string, number | Uint
 
 const crcDomain = Buffer.from('segment')
 
-function segmentCrc({ key, count, lamport, last, size }: Omit<SegmentRow, 'crc'>): number {
+export function segmentCrc({ key, count, lamport, last, size }: Omit<SegmentRow, 'crc'>): number {
   // Count and size are below 2^20.
   return checksum(crcDomain, key, count * 2 ** 20 + size, lamport, last)
 }

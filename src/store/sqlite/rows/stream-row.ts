@@ -28,3 +28,13 @@ export function checkStreamRow(row: StreamRow, number: StreamNumber): void {
   if (row.number !== number || streamCrc(row) !== row.crc)
     throw new DamagedData(`the entry of stream ${number} is damaged`)
 }
+
+/** The row of a vacant slot: no stream has this number, and its node has no bytes. */
+export function vacantRow(number: StreamNumber, pruned = 0): StreamRow {
+  const row = { number, node: nothing, nr: number, pruned, checkpoint: 0, record: null, head: null }
+  return { ...row, crc: streamCrc(row) }
+}
+
+export function isVacant({ node }: Pick<StreamRow, 'node'>): boolean {
+  return node.length === 0
+}

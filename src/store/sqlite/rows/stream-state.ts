@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { PublicKey } from '../../../identity/index.ts'
-import type { StreamKey, TopicKind } from '../../../protocol/index.ts'
+import { heads, type StreamKey, type TopicKind } from '../../../protocol/index.ts'
 import {
   ChainEnd,
   endChunk,
@@ -9,12 +9,12 @@ import {
   startOfStream,
 } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
-import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
+import { checkpointAt, checkpointsAfter, checkpointsOf, headOf } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rowKey } from './row-key.ts'
 import { metadataColumns } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentRow } from './segment-row.ts'
-import { checkStreamRow, type StreamRow } from './stream-row.ts'
+import { checkStreamRow, isVacant, type StreamRow } from './stream-row.ts'
 import { hashAfterRow, type TailRow } from './tail-row.ts'
 
 /** The position of a stream, with its state in the database. */
@@ -35,31 +35,69 @@ export function newStream(number: StreamNumber, start: StreamPosition): StreamSt
   return { ...start, number, sealed: 0, unsealedChunksAtMost: 0, sealable: true, revision: 0 }
 }
 
+/** The streams of a log. */
+export interface LoadedStreams {
+  readonly states: readonly StreamState[]
+  /** The numbers that no stream has: their streams were forgotten, or lost. */
+  readonly vacant: readonly StreamNumber[]
+}
+
 /** Derives the state of all streams from the stored rows. */
-export function loadStreams(
-  database: DatabaseSync,
-  topic: string,
-  kind: TopicKind,
-  own: PublicKey | undefined,
-): StreamState[] {
+export function loadStreams(database: DatabaseSync, owner: TopicOwner): LoadedStreams {
   const rows = database
     .prepare('SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream ORDER BY number')
     .all() as unknown as StreamRow[]
-  const states = rows.map((row, i) => {
+  const states: StreamState[] = []
+  const vacant: StreamNumber[] = []
+  let known = 0
+  for (const [i, row] of rows.entries()) {
     checkStreamRow(row, i)
-    const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
-    const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
-    const state = newStream(row.number, startOfStream(topic, kind, key, isOwn))
-    state.pruned = row.pruned
-    state.unsealedChunksAtMost = Number.POSITIVE_INFINITY
-    loadCheckpoint(database, state, row.checkpoint)
-    loadSealed(database, state)
-    return { state, tailRows: loadTail(database, state) }
-  })
-  const known = states.reduce((sum, { tailRows }) => sum + tailRows, 0)
+    if (isVacant(row)) vacant.push(i)
+    else {
+      const { state, tailRows } = loadStream(database, row, owner)
+      states.push(state)
+      known += tailRows
+    }
+  }
   if (Number(database.prepare('SELECT count(*) AS rows FROM tail').get()?.['rows']) !== known)
     throw new DamagedData('there are rows in the tail that belong to no stream')
-  return states.map(({ state }) => state)
+  return { states, vacant }
+}
+
+/** The topic of a log, and the node whose streams are its own. */
+export interface TopicOwner {
+  readonly topic: string
+  readonly kind: TopicKind
+  readonly own: PublicKey | undefined
+}
+
+/** Derives the state of a stream. Throws if a row that tells where it ends is damaged. */
+export function loadStream(
+  database: DatabaseSync,
+  row: StreamRow,
+  { topic, kind, own }: TopicOwner,
+): { readonly state: StreamState; readonly tailRows: number } {
+  const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
+  const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
+  const state = newStream(row.number, startOfStream(topic, kind, key, isOwn))
+  state.pruned = row.pruned
+  state.unsealedChunksAtMost = Number.POSITIVE_INFINITY
+  loadCheckpoint(database, state, row.checkpoint)
+  // Other nodes get the stream from checkpoint to checkpoint.
+  if (!isOwn && kind === 'live') checkpointsOf(database, row.number, row.pruned)
+  loadSealed(database, state)
+  const tailRows = loadTail(database, state)
+  if (own !== undefined && !isOwn && kind === 'live') checkReceivedHead(state, row.head)
+  return { state, tailRows }
+}
+
+/** Only the newest received head tells whether the last rows of a stream of another node are missing. */
+function checkReceivedHead({ number, count, lamport, chain }: StreamState, signed: Uint8Array | null): void {
+  // A stream that this node has written with another key has none.
+  if (signed === null) return
+  const head = heads.decodeStored(signed)
+  if (head.count !== count || head.lamport !== lamport || head.hash !== chain.hash)
+    throw new DamagedData(`stream ${number} does not end with the head that was received last`)
 }
 
 function loadCheckpoint(database: DatabaseSync, state: StreamState, count: number): void {

@@ -60,11 +60,19 @@ export function hashAfterRow(row: TailRow): Hash {
 
 /** A row with these records. Its body may share their memory. */
 export function tailRow(key: number, count: number, lamport: number, point: ChainPoint, records: Uint8Array): TailRow {
-  const raw = records.length
-  const packed = raw < tuning.compressFromBytes ? records : compress(records)
-  const body = packed.length < raw ? packed : records
-  const row = { key, count, lamport, hash: encodePoint(point), raw, body }
-  return { ...row, crc: crcOf(row) }
+  return packedRow({ key, count, lamport, raw: records.length, body: packRecords(records) }, point)
+}
+
+/** Records as they are stored: compressed if that saves space. */
+export function packRecords(records: Uint8Array): Uint8Array {
+  const packed = records.length < tuning.compressFromBytes ? records : compress(records)
+  return packed.length < records.length ? packed : records
+}
+
+/** A row with packed records. */
+export function packedRow(row: Omit<TailRow, 'hash' | 'crc'>, point: ChainPoint): TailRow {
+  const hashed = { ...row, hash: encodePoint(point) }
+  return { ...hashed, crc: tailCrc(hashed) }
 }
 
 /** Not decided by the threshold, which may have changed since the row was written. */
@@ -74,7 +82,7 @@ function isCompressed({ body, raw }: TailRow): boolean {
 
 /** The records of a row. Throws if the row is damaged. */
 export function recordsOf(row: TailRow): Buffer {
-  if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
+  if (tailCrc(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
   const { body, raw } = row
   return isCompressed(row) ? decompress(body, raw) : Buffer.from(body.buffer, body.byteOffset, body.length)
 }
@@ -111,6 +119,7 @@ function framesIn(records: Buffer): Frame[] {
   return frames
 }
 
-function crcOf({ key, count, lamport, hash, raw, body }: Omit<TailRow, 'crc'>): number {
+/** The checksum of a row, over all of its other columns. */
+export function tailCrc({ key, count, lamport, hash, raw, body }: Omit<TailRow, 'crc'>): number {
   return checksum(body, key, count, lamport, raw) ^ checksum(hash, 1)
 }

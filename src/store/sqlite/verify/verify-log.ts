@@ -21,7 +21,7 @@ import { rowKey } from '../rows/row-key.ts'
 import { Segment } from '../rows/segment.ts'
 import { segmentColumns } from '../rows/segment-columns.ts'
 import type { WholeSegmentRow } from '../rows/segment-row.ts'
-import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
+import { isVacant, type StreamRow, streamCrc } from '../rows/stream-row.ts'
 import { type ChainPoint, chainPointOf, framesOf, type TailRow } from '../rows/tail-row.ts'
 import { pairsIn } from '../tag-index/index-ranges.ts'
 import { addFrame } from '../tag-index/reindex.ts'
@@ -87,7 +87,7 @@ class Verifier {
     this.#try('origins of imported events', () => checkOrigins(this.#database))
     return {
       topic,
-      streams: streams.length,
+      streams: streams.filter((row) => !isVacant(row)).length,
       events: this.#events,
       segments: this.#segments,
       removedPayloads: this.#removed,
@@ -108,6 +108,10 @@ class Verifier {
   #stream(row: StreamRow, topic: string, kind: 'live' | 'imported'): void {
     const { number, pruned } = row
     if (streamCrc(row) !== row.crc) throw new Error('its entry is damaged')
+    if (isVacant(row)) {
+      this.#checkVacant(number)
+      return
+    }
     const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
     const signed = new Map(checkpointsOf(this.#database, number, pruned).map(({ count, head }) => [count, head]))
     const start = pruned === 0 ? { lamport: -1, hash: genesis(topic, key, kind) } : headAt(signed, pruned)
@@ -135,6 +139,14 @@ class Verifier {
     if (row.head !== null) this.#checkHead(number, chain, row.head)
     this.#problems.push(...index.finish())
     this.#notes.push(...clock.notes(number))
+  }
+
+  #checkVacant(number: StreamNumber): void {
+    for (const table of ['tail', 'segment', 'checkpoint', 'redaction']) {
+      const bounds = [rowKey(number, 0), rowKey(number + 1, 0)] as const
+      if (this.#database.prepare(`SELECT 1 FROM ${table} WHERE key >= ? AND key < ?`).get(...bounds) !== undefined)
+        throw new Error(`it is vacant, but there are rows in the table ${table}`)
+    }
   }
 
   #checkPoint(number: StreamNumber, chain: ChainWalk, { hash }: ChainPoint): void {

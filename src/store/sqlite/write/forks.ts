@@ -3,6 +3,8 @@ import {
   type AppliedEvidence,
   type ForkEvidence,
   frozenCount,
+  noRoomForStream,
+  type ReceiveOptions,
   type StoredChain,
   verifyEvidence,
 } from '../../../replication/index.ts'
@@ -28,14 +30,16 @@ export class Forks {
   }
 
   /** Verifies evidence from another node, and freezes its stream. */
-  apply(record: Uint8Array): AppliedEvidence {
+  apply(record: Uint8Array, { from }: ReceiveOptions = {}): AppliedEvidence {
     const log = this.#log
     const evidence = verifyEvidence(record, log.options)
     log.reopenIfBroken()
     const known = log.stream(evidence.stream)
     if (known !== undefined && log.frozen.has(known.number)) return { state: 'known' }
+    const limit = known === undefined ? log.limitOf(evidence.stream, from) : undefined
+    if (limit !== undefined) throw noRoomForStream(limit)
     // A stream without events is frozen as well: otherwise they would be accepted from the next peer.
-    log.transaction(() => this.#freeze(known ?? log.addStream(evidence.stream), evidence, record))
+    log.transaction(() => this.#freeze(known ?? log.addStream(evidence.stream, from), evidence, record))
     return { state: 'applied' }
   }
 
@@ -70,7 +74,7 @@ export function storedChain(log: LogState, state: StreamState): StoredChain {
     position: state,
     genesis: start,
     checkpointUpTo: (most) => asDamage(() => checkpointUpTo(most)),
-    headFrom: (least) => checkpointsAfter(database, number, least - 1, 1)[0]?.head ?? log.head(number),
+    headFrom: (least) => checkpointsAfter(database, number, least - 1, 1)[0]?.head ?? log.heads.newest(number),
     frames: (from, to) => asDamage(() => [...frames(from, to)]),
   }
 }

@@ -11,11 +11,11 @@ export class OwnHistory {
   }
 
   get marks(): StartMarks {
-    return this.#log.marks.marks
+    return this.#log.connection.marks.marks
   }
 
   announce(): void {
-    const { marks } = this.#log
+    const { marks } = this.#log.connection
     if (marks.isAnnounced) return
     this.#log.transaction(() => marks.announce(this.#log.database))
     marks.announced()
@@ -23,7 +23,7 @@ export class OwnHistory {
 
   /** Ends the doubt about own streams. Nothing of them is accepted from other nodes any more. */
   settle(): void {
-    const { marks } = this.#log
+    const { marks } = this.#log.connection
     this.#log.transaction(() => {
       marks.settle(this.#log.database)
       this.#dropExpectedRedactions()

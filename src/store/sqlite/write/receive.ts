@@ -1,65 +1,69 @@
 import { assert } from '../../../base/assert.ts'
-import type { StreamKey } from '../../../protocol/index.ts'
+import { tuning } from '../../../base/tuning.ts'
+import { heads, MalformedBytes, signedHeadOf } from '../../../protocol/index.ts'
 import {
   type Addition,
   applyAddition,
-  decideChunk,
+  decideVerified,
+  emptyStream,
   evidenceOfReached,
+  type Growth,
+  type MalformedChunk,
   type Plan,
+  plainGrowth,
   planWaiting,
   type Received,
-  type ReceiveOptions,
   type ReceivingStream,
-  requireRoomForStream,
+  type ReceivingStreams,
 } from '../../../replication/index.ts'
 import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
-import { recordsOfFrames, tailRow } from '../rows/tail-row.ts'
+import { packedRow, packRecords, recordsOfFrames } from '../rows/tail-row.ts'
+import { LazyChunk, type VerifiedChunk } from './chunk-verifier.ts'
 import { type Forks, storedChain } from './forks.ts'
 import type { LogState } from './log-state.ts'
+import { repairSegment } from './repair.ts'
 import { WaitingRows } from './waiting.ts'
+
+/** Verified events of another node, with their records as they are stored. */
+type PackedAddition = Growth &
+  Pick<Addition, 'first' | 'head' | 'signedHead'> & { readonly raw: number; readonly body: Uint8Array }
 
 /** Stores the chunks of other nodes that the rules of replication admit. */
 export class Receiver {
   readonly #log: LogState
   readonly #forks: Forks
+  readonly #streams: ReceivingStreams
 
   constructor(log: LogState, forks: Forks) {
     this.#log = log
     this.#forks = forks
+    this.#streams = {
+      find: (key) => {
+        const state = log.stream(key)
+        return state && this.#receiving(state)
+      },
+      limitOf: (key, from) => log.limitOf(key, from),
+    }
   }
 
   /**
-   * Verifies a chunk and stores it in one transaction, together with the chunks that waited for it. Everything is decided
-   * before the transaction: rolling one back reloads all streams, and outdates the seal that is being built.
+   * Stores verified chunks, several in one commit. Yields between commits, so that local appends can run: nothing but the
+   * results is kept from one to the next.
+   * @param from the peer that has sent them
    */
-  receive(bytes: Uint8Array, options: ReceiveOptions = {}): Received {
-    const log = this.#log
-    log.reopenIfBroken()
-    const find = (key: StreamKey): ReceivingStream | undefined => {
-      const state = log.stream(key)
-      return state && this.#receiving(state)
+  *receive(chunks: readonly VerifiedChunk[], from?: string): Generator<void, (Received | MalformedChunk)[]> {
+    const results: (Received | MalformedChunk)[] = []
+    while (results.length < chunks.length) {
+      if (results.length > 0) yield
+      this.#log.reopenIfBroken()
+      const left = chunks.slice(results.length)
+      const stored = this.#storePlain(left, from)
+      if (stored.length > 0) results.push(...stored)
+      else results.push(this.#receiveOne(left[0] as VerifiedChunk, from))
     }
-    const decision = decideChunk(bytes, options, find, log.receiveContext)
-    if (decision.is === 'answer') return decision.answer
-    const { stream } = decision.chunk.head
-    const known = log.stream(stream)
-    if (known === undefined) requireRoomForStream([...log.streams].length)
-    if (decision.is === 'fork') {
-      assert(known !== undefined, 'only a stream with events can be forked')
-      this.#forks.freeze(known, decision.evidence)
-      return { state: 'forked', count: known.count }
-    }
-    const state = log.transaction(() => {
-      const state = known ?? log.addStream(stream)
-      if (decision.is === 'store') this.#apply(state, decision)
-      else this.#waiting(state).keep(decision.waiting, bytes)
-      return state
-    })
-    const { count } = state
-    if (decision.is === 'wait') return { state: 'waiting', count }
-    return { state: this.#compare(state, decision) ? 'forked' : 'stored', count }
+    return results
   }
 
   /** Stores the waiting chunks that continue a stream now, within the current transaction. */
@@ -67,6 +71,77 @@ export class Receiver {
     const plan = planWaiting(this.#receiving(state))
     this.#apply(state, plan)
     this.#compare(state, plan)
+  }
+
+  /** Stores the first chunks in one transaction, as long as each plainly continues its stream. */
+  #storePlain(chunks: readonly VerifiedChunk[], from: string | undefined): Received[] {
+    if (this.#plainAddition(chunks[0] as VerifiedChunk, from) === undefined) return []
+    return this.#log.transaction(() => {
+      const stored: Received[] = []
+      let left: number = tuning.receiveSliceBytes
+      for (const chunk of chunks) {
+        left -= chunk.bytes.length
+        const addition = left >= 0 || stored.length === 0 ? this.#plainAddition(chunk, from) : undefined
+        if (addition === undefined) break
+        const { stream } = addition.head
+        const state = this.#log.stream(stream) ?? this.#log.addStream(stream, from)
+        this.#append(state, addition)
+        stored.push({ state: 'stored', count: state.count })
+      }
+      return stored
+    })
+  }
+
+  #plainAddition(chunk: VerifiedChunk, from: string | undefined): PackedAddition | undefined {
+    const signedHead = signedHeadOf(chunk.bytes)
+    const head = heads.decode(signedHead)
+    const { first, recordsAt, packed } = chunk
+    const records = chunk.bytes.subarray(recordsAt)
+    const known = this.#streams.find(head.stream)
+    if (known === undefined && this.#log.limitOf(head.stream, from) !== undefined) return undefined
+    const { options } = this.#log
+    const summary = { ...chunk, head, bytes: records.length }
+    const growth = plainGrowth(summary, known ?? emptyStream(head.stream, options), options)
+    // A linked chunk was compressed when it was verified, if that saves space.
+    return growth && { ...growth, first, head, signedHead, raw: records.length, body: packed ?? records }
+  }
+
+  /** Decides about a chunk, and does what was decided in a transaction of its own. */
+  #receiveOne(chunk: VerifiedChunk, from: string | undefined): Received | MalformedChunk {
+    try {
+      return this.#decide(chunk, from)
+    } catch (error) {
+      if (!(error instanceof MalformedBytes)) throw error
+      return { state: 'malformed', reason: error.message }
+    }
+  }
+
+  /** Everything is decided before the transaction: rolling one back reloads all streams, and outdates a seal. */
+  #decide(chunk: VerifiedChunk, from: string | undefined): Received {
+    const log = this.#log
+    const { bytes, before } = chunk
+    const decision = decideVerified(new LazyChunk(chunk), { before, from }, this.#streams, log.receiveContext)
+    const { stream } = decision.chunk.head
+    const known = log.stream(stream)
+    if (decision.is === 'answer') {
+      const { state, count } = decision.answer
+      const isRepaired = state === 'known' && known !== undefined && repairSegment(log, known, decision.chunk)
+      return isRepaired ? { state: 'repaired', count } : decision.answer
+    }
+    if (decision.is === 'fork') {
+      assert(known !== undefined, 'only a stream with events can be forked')
+      this.#forks.freeze(known, decision.evidence)
+      return { state: 'forked', count: known.count }
+    }
+    const state = log.transaction(() => {
+      const state = known ?? log.addStream(stream, from)
+      if (decision.is === 'store') this.#apply(state, decision)
+      else this.#waiting(state).keep(decision.waiting, bytes)
+      return state
+    })
+    const { count } = state
+    if (decision.is === 'wait') return { state: 'waiting', count }
+    return { state: this.#compare(state, decision) ? 'forked' : 'stored', count }
   }
 
   /** Compares the waiting chunks that were reached with what was stored instead. Returns whether that proves a fork. */
@@ -92,18 +167,22 @@ export class Receiver {
 
   /** Stores planned additions, and drops the waiting chunks that are reached, within the current transaction. */
   #apply(state: StreamState, { additions }: Plan): void {
-    for (const addition of additions) this.#append(state, addition)
+    for (const addition of additions) {
+      const records = recordsOfFrames(addition.frames)
+      this.#append(state, { ...addition, raw: records.length, body: packRecords(records) })
+    }
     this.#waiting(state).dropUpTo(state.count)
   }
 
-  #append(state: StreamState, addition: Addition): void {
-    const { first, count, lamport, chain, frames, head, signedHead } = addition
+  #append(state: StreamState, addition: PackedAddition): void {
+    const { first, count, lamport, chain, head, signedHead, raw, body } = addition
     applyAddition(addition, state, this.#log.clock)
-    const point = { is: 'after', hash: chain.hash } as const
-    this.#log.insertTail(tailRow(rowKey(state.number, first), count, lamport, point, recordsOfFrames(frames)))
+    const key = rowKey(state.number, first)
+    this.#log.insertTail(packedRow({ key, count, lamport, raw, body }, { is: 'after', hash: chain.hash }))
     this.#log.changed.add(state)
-    if (head.checkpoint) this.#log.insertCheckpoint(state, signedHead)
     // An own head is signed here; a stored one would be that of another node.
-    if (!state.own) this.#log.saveHead(state, signedHead)
+    const newest = state.own ? undefined : { head: signedHead }
+    if (head.checkpoint) this.#log.insertCheckpoint(state, signedHead, newest)
+    else if (newest !== undefined) this.#log.saveStream(state, newest)
   }
 }

@@ -1,6 +1,7 @@
 import {
   effectOfRedaction,
   ownStreamKey,
+  type ReceiveOptions,
   type RecordOrigin,
   type RedactionResult,
   type SignedRedaction,
@@ -8,7 +9,7 @@ import {
   verifyRedactions,
   withoutPayloads,
 } from '../../../replication/index.ts'
-import { rewriteTail, rewriteWaiting } from '../log-database.ts'
+import { rewriteTail } from '../log-database.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -53,32 +54,39 @@ export class Redactor {
   }
 
   /** Applies redaction records of other nodes, in one transaction. */
-  redact(signed: readonly Uint8Array[]): RedactionResult[] {
-    return this.#apply(verifyRedactions(signed, this.#log.options), 'received')
+  redact(signed: readonly Uint8Array[], options?: ReceiveOptions): RedactionResult[] {
+    return this.#apply(verifyRedactions(signed, this.#log.options), 'received', options)
   }
 
   /** Removes payloads and salts from the rows, from free pages and from the write-ahead log: once for all records. */
-  #apply(records: readonly SignedRedaction[], origin: RecordOrigin): RedactionResult[] {
+  #apply(records: readonly SignedRedaction[], origin: RecordOrigin, options?: ReceiveOptions): RedactionResult[] {
     const removals = new Removals()
     const results = this.#log.erasingTransaction(() => {
-      const kept = records.map((record) => this.#keep(record, origin, removals))
+      const kept = records.map((record) => this.#keep(record, origin, removals, options))
       this.#erase(removals)
       return kept
     })
-    if (removals.offsets.size > 0 || removals.waiting || this.#log.isScrubPending) this.#log.scrub()
+    if (removals.offsets.size > 0 || removals.waiting || this.#log.connection.isScrubPending)
+      this.#log.connection.scrub()
     return results
   }
 
   /** Stores a record. Its payloads are removed later, together with those of the other records. */
-  #keep({ signed, record }: SignedRedaction, origin: RecordOrigin, removals: Removals): RedactionResult {
+  #keep(
+    { signed, record }: SignedRedaction,
+    origin: RecordOrigin,
+    removals: Removals,
+    { from }: ReceiveOptions = {},
+  ): RedactionResult {
     const { database, receiveContext } = this.#log
     const known = this.#log.stream(record.stream)
-    const effect = effectOfRedaction(record, known && redactable(database, known), receiveContext, origin)
+    const limit = known === undefined ? this.#log.limitOf(record.stream, from) : undefined
+    const effect = effectOfRedaction(record, known && redactable(database, known), receiveContext, origin, limit)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
-    if (effect.is === 'full') return { state: 'full' }
+    if (effect.is === 'full' || effect.is === 'refused') return { state: effect.is }
     const { remove, expect } = effect
-    const state = known ?? this.#log.addStream(record.stream)
+    const state = known ?? this.#log.addStream(record.stream, from)
     keepRedaction(database, state.number, [...remove, ...expect], signed)
     removals.add(state, remove)
     if (this.#dropWaiting(state, expect.at(-1))) removals.waiting = true
@@ -92,7 +100,7 @@ export class Redactor {
     return Number(drop.run(rowKey(number, 0), rowKey(number, upTo)).changes) > 0
   }
 
-  #erase({ offsets, waiting }: Removals): void {
+  #erase({ offsets }: Removals): void {
     const { database } = this.#log
     for (const [state, redacted] of offsets) {
       redacted.sort((a, b) => a - b)
@@ -102,8 +110,6 @@ export class Redactor {
       state.revision++
     }
     if (offsets.size > 0) rewriteTail(database)
-    // Chunks that waited once may have left copies of their payloads in the pages of others.
-    if (offsets.size > 0 || waiting) rewriteWaiting(database)
   }
 
   #redactSegments(state: StreamState, offsets: readonly number[]): void {

@@ -1,4 +1,5 @@
 import { assert } from '../../../base/assert.ts'
+import type { StreamKey } from '../../../protocol/index.ts'
 import {
   decidePrune,
   effectOfPrune,
@@ -6,6 +7,8 @@ import {
   type PruneRemoval,
   type PruneResult,
   type PruneStart,
+  type ReceiveOptions,
+  requireForgettable,
   startAtCheckpoint,
   verifyPrune,
 } from '../../../replication/index.ts'
@@ -17,7 +20,7 @@ import type { LogState } from './log-state.ts'
 import { prunable, storedPrune } from './prunable-stream.ts'
 import type { Receiver } from './receive.ts'
 
-/** Prunes events from the start of a stream, by signed records of the node of the stream. */
+/** Prunes events from the start of a stream, by signed records of the node of the stream, and forgets streams. */
 export class Pruner {
   readonly #log: LogState
   readonly #receiver: Receiver
@@ -45,7 +48,7 @@ export class Pruner {
   }
 
   /** Applies a prune record of another node. The head of its checkpoint is needed if that is not stored. */
-  prune(signed: Uint8Array, signedHead?: Uint8Array): PruneResult {
+  prune(signed: Uint8Array, signedHead?: Uint8Array, { from }: ReceiveOptions = {}): PruneResult {
     this.#log.reopenIfBroken()
     const { options } = this.#log
     const { stream, count, ...place } = verifyPrune(signed, options)
@@ -57,7 +60,7 @@ export class Pruner {
     // Nothing is added to a forked stream.
     if (effect.is === 'start' && known !== undefined && this.#log.frozen.has(known.number)) return { state: 'fork' }
     this.#log.transaction(() => {
-      const state = known ?? this.#log.addStream(stream)
+      const state = known ?? this.#log.addStream(stream, from)
       if (effect.is === 'remove') this.#remove(state, count, effect, signed)
       else this.#startAt(state, effect, signed)
     })
@@ -98,6 +101,16 @@ export class Pruner {
     state.sealable = true
     state.revision++
     this.#log.saveStream(state, { record: signed })
+  }
+
+  /** Removes everything of a stream of another node. Returns whether it was known. */
+  forget(key: StreamKey): boolean {
+    requireForgettable(key, this.#log.options)
+    this.#log.reopenIfBroken()
+    const state = this.#log.stream(key)
+    if (state === undefined) return false
+    this.#log.transaction(() => this.#log.vacate(state))
+    return true
   }
 
   #dropRanges({ number }: StreamState, count: number): void {

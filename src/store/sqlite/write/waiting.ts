@@ -9,6 +9,7 @@ import {
 import type { StreamNumber } from '../../port/index.ts'
 import { hasWaiting } from '../log-database.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
+import { padding } from '../rows/padding.ts'
 import { rowKey } from '../rows/row-key.ts'
 
 interface WaitingRow {
@@ -34,9 +35,11 @@ export class WaitingRows {
 
   keep({ chunk, signedBefore }: WaitingChunk, bytes: Uint8Array): void {
     const row = { key: rowKey(this.#stream, chunk.first), before: signedBefore, chunk: bytes }
+    const crc = crcOf(row)
+    // Padded like a segment: no payload is in a page of the b-tree, which could keep a copy of it.
     this.#database
-      .prepare('INSERT OR REPLACE INTO waiting (key, before, chunk, crc) VALUES (?, ?, ?, ?)')
-      .run(row.key, row.before, row.chunk, crcOf(row))
+      .prepare('INSERT OR REPLACE INTO waiting (key, crc, pad, before, chunk) VALUES (?, ?, ?, ?, ?)')
+      .run(row.key, crc, padding([crc], [row.before, row.chunk]), row.before, row.chunk)
   }
 
   /** The chunks that start at or before an offset. */

@@ -2,14 +2,16 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { StreamKey } from '../../../protocol/index.ts'
+import { MalformedBytes, type StreamKey } from '../../../protocol/index.ts'
 import {
   type AppendedFrames,
   type AppliedEvidence,
   FrameCollector,
+  type GivenChunk,
   type Imported,
   type ImportRequest,
   isReplicated,
+  type MalformedChunk,
   type OwnHead,
   type PruneResult,
   type Received,
@@ -27,6 +29,7 @@ import { dropIndexAt, reindexNext } from '../tag-index/reindex.ts'
 import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } from '../time-index/missing-times.ts'
 import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
+import { ChunkVerifier, type VerifiedChunk } from './chunk-verifier.ts'
 import { Forks } from './forks.ts'
 import { Importer } from './importer.ts'
 import { type LogOptions, LogState } from './log-state.ts'
@@ -44,6 +47,7 @@ export class LogWriter {
   readonly #importer: Importer
   readonly #forks: Forks
   readonly #receiver: Receiver
+  readonly #verifier: ChunkVerifier
   readonly #pruner: Pruner
   readonly #redactor: Redactor
   readonly #history: OwnHistory
@@ -65,6 +69,7 @@ export class LogWriter {
     this.#importer = new Importer(this.#log)
     this.#forks = new Forks(this.#log)
     this.#receiver = new Receiver(this.#log, this.#forks)
+    this.#verifier = new ChunkVerifier(options.kind)
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
     this.#history = new OwnHistory(this.#log)
@@ -91,14 +96,41 @@ export class LogWriter {
     this.#appender.link()
   }
 
+  /** Verifies and stores a chunk. Throws if it breaks a rule. */
+  receive(bytes: Uint8Array, { before, from }: ReceiveOptions = {}): Received {
+    const [received] = this.receiveAll([{ bytes, before }], from)
+    assert(received !== undefined, 'every chunk has an answer')
+    if (received.state === 'malformed') throw new MalformedBytes(received.reason)
+    return received
+  }
+
+  /** Verifies and stores chunks, without a pause. */
+  receiveAll(chunks: readonly GivenChunk[], from?: string): (Received | MalformedChunk)[] {
+    const checked = chunks.map((chunk) => this.#verifier.check(chunk))
+    const sound = checked.flatMap((result) => ('state' in result ? [] : [result]))
+    const steps = this.receiveVerified(sound, from)
+    let step = steps.next()
+    while (step.done !== true) step = steps.next()
+    const answers = step.value.values()
+    return checked.map((result) => ('state' in result ? result : (answers.next().value as Received)))
+  }
+
+  /** Stores verified chunks, see `Receiver`. Each step is a commit. */
+  *receiveVerified(chunks: readonly VerifiedChunk[], from?: string): Generator<void, (Received | MalformedChunk)[]> {
+    const steps = this.#receiver.receive(chunks, from)
+    for (;;) {
+      this.#hasReceivedEvents = true
+      const { done, value } = this.#publishing(() => steps.next())
+      // What readers have cached may be damaged.
+      if (done === true && value.some(({ state }) => state === 'repaired')) this.counts.incrementRemovals()
+      if (done === true) return value
+      yield
+    }
+  }
+
   import(request: ImportRequest): Imported {
     this.#hasReceivedEvents = true
     return this.#publishing(() => this.#importer.import(request))
-  }
-
-  receive(chunk: Uint8Array, options?: ReceiveOptions): Received {
-    this.#hasReceivedEvents = true
-    return this.#publishing(() => this.#receiver.receive(chunk, options))
   }
 
   /** How the log was found when it was opened. */
@@ -119,8 +151,8 @@ export class LogWriter {
     return this.#forks.evidence(stream)
   }
 
-  applyEvidence(record: Uint8Array): AppliedEvidence {
-    return this.#publishing(() => this.#forks.apply(record))
+  applyEvidence(record: Uint8Array, options?: ReceiveOptions): AppliedEvidence {
+    return this.#publishing(() => this.#forks.apply(record, options))
   }
 
   /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */
@@ -140,11 +172,11 @@ export class LogWriter {
     return this.#removing(() => this.#pruner.pruneOwn(stream, count))
   }
 
-  applyPrune(record: Uint8Array, head?: Uint8Array): PruneResult {
+  applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions): PruneResult {
     // Waiting chunks may be stored now.
     this.#hasReceivedEvents = true
     return this.#removing(
-      () => this.#pruner.prune(record, head),
+      () => this.#pruner.prune(record, head, options),
       ({ state }) => state === 'applied',
     )
   }
@@ -153,11 +185,22 @@ export class LogWriter {
     return this.#removing(() => this.#redactor.redactOwn(stream, offsets))
   }
 
-  applyRedactions(records: readonly Uint8Array[]): RedactionResult[] {
+  applyRedactions(records: readonly Uint8Array[], options?: ReceiveOptions): RedactionResult[] {
     return this.#removing(
-      () => this.#redactor.redact(records),
+      () => this.#redactor.redact(records, options),
       (results) => results.some(({ state }) => state === 'applied'),
     )
+  }
+
+  /** Removes everything of a stream of another node. Returns whether it was known. */
+  forgetStream(key: StreamKey): boolean {
+    const known = this.#removing(
+      () => this.#pruner.forget(key),
+      (forgotten) => forgotten,
+    )
+    // Otherwise the next start would miss these events.
+    if (known) this.#log.recordEventCount()
+    return known
   }
 
   /** The records of a stream, by its number in this database. */
@@ -167,17 +210,17 @@ export class LogWriter {
 
   /** The signed head of a stream, by its number in this database. */
   head(stream: number): Uint8Array | undefined {
-    return this.#log.head(stream)
+    return this.#log.heads.newest(stream)
   }
 
   /** The newest signed heads of own streams. */
   ownHeads(): OwnHead[] {
-    return this.#log.ownHeads()
+    return this.#log.heads.allOwn()
   }
 
   /** The row of a stream in the head table. */
   headOf(key: StreamKey): StreamHead | undefined {
-    return this.#log.headOf(key)
+    return this.#log.heads.row(key)
   }
 
   /** Starts to collect the frames of commits, or ends it; see `FrameCollector`. Imported streams are never announced. */
@@ -188,7 +231,7 @@ export class LogWriter {
 
   /** The frames of the commits since the last call, with signed heads. Called after the commits were acknowledged. */
   takeAppended(): AppendedFrames[] {
-    return this.#appender.frames?.take((stream) => this.#log.ownHead(stream)) ?? []
+    return this.#appender.frames?.take((stream) => this.#log.heads.own(stream)) ?? []
   }
 
   get database(): DatabaseSync {
@@ -202,11 +245,16 @@ export class LogWriter {
 
   /** Whether the backlog of unsealed chunks is so large that appending has to wait (backpressure). */
   get isSealBacklogFull(): boolean {
-    const maxEvents = tuning.maxUnsealedChunks * format.eventsPerCheckpoint
+    return this.hasSealBacklog(tuning.maxUnsealedChunks)
+  }
+
+  /** Whether a stream has more unsealed chunks than a maximum. */
+  hasSealBacklog(maxChunks: number): boolean {
+    const maxEvents = maxChunks * format.eventsPerCheckpoint
     for (const { sealable, checkpoint, sealed, unsealedChunksAtMost } of this.#log.streams) {
       // By chunks as well, since those of large events have few of them. Their number is unknown before the first plan.
       const chunks = Number.isFinite(unsealedChunksAtMost) ? unsealedChunksAtMost : 0
-      if (sealable && (checkpoint - sealed > maxEvents || chunks > tuning.maxUnsealedChunks)) return true
+      if (sealable && (checkpoint - sealed > maxEvents || chunks > maxChunks)) return true
     }
     return false
   }
@@ -289,19 +337,19 @@ export class LogWriter {
 
   /** Runs a checkpoint of the write-ahead log. Its file keeps its size: overwriting is faster than growing it again. */
   checkpointWal(): void {
-    this.#log.checkpointWal('PASSIVE')
+    this.#log.connection.checkpointWal('PASSIVE')
     this.recordEventCount()
   }
 
   /** Runs a checkpoint, and truncates the write-ahead log. */
   truncateWal(): void {
-    this.#log.checkpointWal('TRUNCATE')
+    this.#log.connection.checkpointWal('TRUNCATE')
     this.recordEventCount()
   }
 
   /** A write without effect, to find out whether the disk works. */
   probe(): void {
-    this.#log.probe()
+    this.#log.connection.probe()
   }
 
   /** Damage that was found when the log was opened. */
@@ -360,6 +408,9 @@ export class LogWriter {
    */
   #publishCounts(): void {
     const { changed, clock } = this.#log
+    // Before the counts: a reader that sees events of a stream knows the stream.
+    if (this.#log.slotsChanged) this.counts.incrementSlotChanges()
+    this.#log.slotsChanged = false
     for (const { number, count, lamport } of changed) {
       assert(lamport < clock.next, 'the clock is ahead of all events that are published')
       assert(count >= this.counts.count(number), 'a stream never loses events that were published')

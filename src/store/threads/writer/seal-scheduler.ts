@@ -29,6 +29,8 @@ interface SealSchedulerOptions {
   readonly timers: Timers
   readonly disk: DiskReporter
   readonly background: BackgroundReporter
+  /** Called after a task of the sealer was applied while this thread did nothing else. */
+  readonly finished: () => void
 }
 
 /**
@@ -50,14 +52,17 @@ export class SealScheduler {
   /** `chunksEnded` when tasks were last planned. Planning queries the database, which takes longer than many a commit. */
   #plannedChunks = -1
 
-  constructor({ writer, sealer, sealerEnded, timers, disk, background }: SealSchedulerOptions) {
+  constructor({ writer, sealer, sealerEnded, timers, disk, background, finished }: SealSchedulerOptions) {
     this.#writer = writer
     this.#sealer = sealer
     this.#sealerEnded = sealerEnded
     this.#timers = timers
     this.#disk = disk
     this.#background = background
-    sealer.on('message', (message: FromSealer) => this.#finish(message))
+    sealer.on('message', (message: FromSealer) => {
+      this.#finish(message)
+      finished()
+    })
     this.#idle = timers.setTimeout(() => this.#plan(true), idleMs)
     this.#checkpoint = timers.setTimeout(() => this.#attempt('checkpoint', () => this.#checkpointWal()), checkpointMs)
     this.#plan(false)
@@ -80,9 +85,21 @@ export class SealScheduler {
     if (finished !== undefined) this.#finish(finished.message as FromSealer)
   }
 
+  /**
+   * Whether received chunks have to wait for sealing. Well before appending has to: otherwise chunks of other nodes would
+   * hold up local events.
+   */
+  get isBehindForReceived(): boolean {
+    return this.#isWorking && this.#writer.hasSealBacklog(tuning.maxUnsealedChunks / 2)
+  }
+
+  get #isWorking(): boolean {
+    return this.#isSealing && !this.#sealerEnded.isOpen
+  }
+
   /** Backpressure: blocks while too many chunks are unsealed, so that the tail stays short. */
   waitWhileBehind(): void {
-    while (this.#isSealing && !this.#sealerEnded.isOpen && this.#writer.isSealBacklogFull) {
+    while (this.#isWorking && this.#writer.isSealBacklogFull) {
       this.applyFinished()
       if (this.#isSealing) this.#sealerEnded.wait(pollMs)
     }

@@ -8,14 +8,13 @@ import { release } from '../../../runtime/buffers.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { type Runtime, systemRuntime } from '../../../runtime/system-runtime.ts'
 import type { Timers } from '../../../runtime/timers.ts'
-import { type BackgroundNotice, BackgroundReporter } from '../../disk/background.ts'
-import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
+import { BackgroundReporter } from '../../disk/background.ts'
+import { DiskReporter } from '../../disk/disk-notice.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
-import { LogWriter, SharedCounts } from '../../sqlite/index.ts'
+import { LogWriter, SharedCounts, type VerifiedChunk } from '../../sqlite/index.ts'
 import { PostSignal } from '../post-signal.ts'
 import { type ReaderLink, ReaderWaker } from '../reader/reader-link.ts'
 import {
-  type ErrorMessage,
   Gate,
   openAndReport,
   packAppended,
@@ -24,83 +23,16 @@ import {
   unpackRequest,
 } from '../thread-messages.ts'
 import { type CommitLink, CommitSender } from './commit-link.ts'
+import { ReceiveQueue } from './receive-queue.ts'
 import { SealScheduler } from './seal-scheduler.ts'
-
-export interface WriterData {
-  readonly file: string
-  readonly topic: string
-  readonly kind: 'live' | 'imported'
-  readonly privateKey: string
-  readonly counts: SharedArrayBuffer
-  /** To the sealer thread. */
-  readonly sealer: MessagePort
-  /** A gate that is opened when the sealer thread has ended. */
-  readonly sealerEnded: SharedArrayBuffer
-  /** The signal that is raised for every message to this thread. */
-  readonly posts: SharedArrayBuffer
-}
-
-/** The methods of the writer besides appending. */
-export type WriterCall =
-  | 'import'
-  | 'receive'
-  | 'prune'
-  | 'applyPrune'
-  | 'redact'
-  | 'applyRedactions'
-  | 'evidence'
-  | 'applyEvidence'
-  | 'head'
-  | 'ownHeads'
-  | 'headOf'
-  | 'records'
-  | 'startMarks'
-  | 'markAnnounced'
-  | 'settleOwnStreams'
-  | 'dropIndexAt'
-  | 'sealAll'
-  | 'truncateWal'
-  | 'probe'
-  | 'close'
-
-/**
- * A message to the writer: a call, the link to a new reader thread, the link to the listener to commits, or an append
- * request by `packRequest`.
- */
-export type ToWriter =
-  | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
-  | { readonly reader: number; readonly link: ReaderLink }
-  | { readonly commits: CommitLink | undefined }
-  | ArrayBuffer
-
-interface CallResult {
-  readonly id: number
-  readonly result?: unknown
-  readonly error?: ErrorMessage
-}
-
-/** A message of the writer: the results of a commit by `packAppended`, of calls, or a notice. */
-export type FromWriter =
-  | Float64Array
-  | readonly CallResult[]
-  | { readonly disk: DiskNotice }
-  | { readonly background: BackgroundNotice }
-
-/** The kind of disk work of each call that writes. */
-const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
-  import: 'receive',
-  receive: 'receive',
-  prune: 'prune',
-  applyPrune: 'prune',
-  redact: 'redact',
-  applyRedactions: 'redact',
-  applyEvidence: 'receive',
-  markAnnounced: 'publish',
-  settleOwnStreams: 'publish',
-  dropIndexAt: 'index',
-  sealAll: 'seal',
-  truncateWal: 'checkpoint',
-}
+import {
+  type CallResult,
+  diskWork,
+  type FromWriter,
+  type ToWriter,
+  type WriterCall,
+  type WriterData,
+} from './writer-messages.ts'
 
 /** Reported when a query met a damaged part of the index; its result was found without it. */
 const damagedIndex = 'a piece of it was damaged; it is dropped, and made anew'
@@ -124,6 +56,7 @@ class WriterThread {
   readonly #posts: PostSignal
   readonly #writer: LogWriter
   readonly #seals: SealScheduler
+  readonly #receives: ReceiveQueue
   /** The reader threads, which are woken after each commit that matches their wake-up filter. */
   readonly #readers = new Map<number, ReaderWaker>()
   /** The listener to own commits, if there is one. */
@@ -149,7 +82,12 @@ class WriterThread {
     )
     this.#writer = writer
     const sealerEnded = new Gate(data.sealerEnded)
-    this.#seals = new SealScheduler({ writer, sealer, sealerEnded, timers, disk, background })
+    // Received chunks may have waited until sealing has caught up.
+    const finished = (): void => {
+      if (this.#mayReceive) this.#run(undefined)
+    }
+    this.#seals = new SealScheduler({ writer, sealer, sealerEnded, timers, disk, background, finished })
+    this.#receives = new ReceiveQueue({ writer, disk, reply: (results) => this.#reply(results) })
     this.#posts = new PostSignal(data.posts)
     port.on('message', (message: ToWriter) => this.#run(message))
   }
@@ -159,7 +97,7 @@ class WriterThread {
   }
 
   /** Processes a message and all that follow it, until none arrives for a moment. */
-  #run(message: ToWriter): void {
+  #run(message: ToWriter | undefined): void {
     if (this.#isClosed) return
     const end = this.#clock.steadyMs() + runMs
     let first: ToWriter | undefined = message
@@ -174,6 +112,12 @@ class WriterThread {
     if (this.#isClosed) return
     this.#writer.recordEventCount()
     this.#seals.noteActivity()
+    if (this.#mayReceive) this.#timers.setImmediate(() => this.#run(undefined))
+  }
+
+  /** Whether a received chunk can be stored now: not while sealing is behind. */
+  get #mayReceive(): boolean {
+    return !this.#receives.isEmpty && !this.#seals.isBehindForReceived
   }
 
   /** Processes the messages that have arrived, as far as they fit into one commit. Returns whether some may be left. */
@@ -182,7 +126,7 @@ class WriterThread {
     this.#seals.waitWhileBehind()
     const appends: ReceivedRequest[] = []
     let bytes = 0
-    let next = first ?? this.#next()
+    let next = this.#nextOther(first)
     while (next !== undefined) {
       if (next instanceof ArrayBuffer) {
         appends.push(unpackRequest(next))
@@ -200,19 +144,33 @@ class WriterThread {
         break
       }
       if (bytes >= tuning.commitBytes) break
-      next = this.#next()
+      next = this.#nextOther(undefined)
     }
     this.#commit(appends)
+    // Local appends first: received chunks are stored one commit at a time, when no message waits.
+    const isReceiving = next === undefined && this.#mayReceive
+    if (isReceiving) this.#receives.step()
     this.#notifyReaders()
     // After the results were posted, off the latency path.
     this.#writer.link()
     this.#announce()
     this.#seals.planAfterAppend()
-    return next !== undefined
+    return next !== undefined || isReceiving
   }
 
   #next(): ToWriter | undefined {
     return receiveMessageOnPort(this.#port)?.message as ToWriter | undefined
+  }
+
+  /** The next message but received chunks, which are put aside until no other message waits. */
+  #nextOther(first: ToWriter | undefined): ToWriter | undefined {
+    let next = first ?? this.#next()
+    while (isReceive(next)) {
+      const [chunks, from] = next.args as [readonly VerifiedChunk[], string | undefined]
+      this.#receives.add(next.id, chunks, from)
+      next = this.#next()
+    }
+    return next
   }
 
   #connectReader(reader: number, link: ReaderLink): void {
@@ -283,6 +241,7 @@ class WriterThread {
   }
 
   #call(call: WriterCall, args: readonly unknown[]): unknown {
+    if (call === 'close' || call === 'sealAll') this.#receives.drain()
     if (call === 'close') {
       this.#isClosed = true
       this.#seals.close()
@@ -296,6 +255,10 @@ class WriterThread {
     assert(typeof this.#writer[call] === 'function', `the writer has a method '${call}'`)
     return (this.#writer[call] as (...args: readonly unknown[]) => unknown)(...args)
   }
+}
+
+function isReceive(message: ToWriter | undefined): message is Extract<ToWriter, { call: WriterCall }> {
+  return message !== undefined && 'call' in message && message.call === 'receiveVerified'
 }
 
 /** Posts notices in order. Those of the start are delayed: the first message of a thread reports that it is open. */

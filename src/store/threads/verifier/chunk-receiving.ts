@@ -1,0 +1,75 @@
+import type { TransferListItem } from 'node:worker_threads'
+import { assert } from '../../../base/assert.ts'
+import { ShoalError } from '../../../base/errors.ts'
+import { limits } from '../../../base/limits.ts'
+import type { TopicKind } from '../../../protocol/index.ts'
+import { type GivenChunk, type MalformedChunk, type Received, requireReceivable } from '../../../replication/index.ts'
+import { threadModule } from '../../../runtime/thread-module.ts'
+import type { VerifiedChunk } from '../../sqlite/index.ts'
+import { CalledThread } from '../calls/calls.ts'
+import type { ThreadWatch } from '../spawn.ts'
+import type { ChunkChecks } from './chunk-checks.ts'
+import type { VerifierData } from './verifier-thread.ts'
+
+/** Passes verified chunks to the writer. */
+type Store = (
+  chunks: readonly VerifiedChunk[],
+  from: string | undefined,
+  transfer: readonly TransferListItem[],
+) => Promise<(Received | MalformedChunk)[]>
+
+interface ChunkReceivingOptions {
+  readonly kind: TopicKind
+  readonly threads: ThreadWatch
+  readonly store: Store
+}
+
+/** Receives chunks of other nodes: the verifier thread verifies them, then the writer stores those that are sound. */
+export class ChunkReceiving {
+  readonly #store: Store
+  readonly #verifier: CalledThread<ChunkChecks>
+  #pendingBytes = 0
+
+  constructor({ kind, threads, store }: ChunkReceivingOptions) {
+    this.#store = store
+    const module = threadModule('verifier-thread', import.meta.url)
+    this.#verifier = new CalledThread('verifier', module, { kind } satisfies VerifierData, { threads })
+  }
+
+  async receive(given: readonly GivenChunk[], from: string | undefined): Promise<(Received | MalformedChunk)[]> {
+    const bytes = requireReceivable(given)
+    if (this.#pendingBytes + bytes > limits.pendingReceivedBytes)
+      throw new ShoalError(
+        'ERR_SERVICE_OVERLOADED',
+        'Service overloaded. Too many events of other nodes wait to be stored. Try again later.',
+      )
+    this.#pendingBytes += bytes
+    try {
+      // Copied, because the caller may reuse its memory.
+      const chunks = given.map(({ bytes, before }) => ({
+        bytes: Uint8Array.from(bytes),
+        before: before && Uint8Array.from(before),
+      }))
+      return await this.#receive(chunks, from)
+    } finally {
+      this.#pendingBytes -= bytes
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#verifier.close()
+  }
+
+  async #receive(chunks: readonly GivenChunk[], from: string | undefined): Promise<(Received | MalformedChunk)[]> {
+    const checked = await this.#verifier.call('check', [chunks])
+    assert(checked.length === chunks.length, 'every chunk is verified')
+    const sound: VerifiedChunk[] = []
+    for (const [i, result] of checked.entries())
+      if (!('state' in result)) sound.push({ ...(chunks[i] as GivenChunk), ...result })
+    const memory = sound.flatMap(({ bytes, packed }) => (packed === undefined ? [bytes] : [bytes, packed]))
+    const transfer = memory.map(({ buffer }) => buffer as ArrayBuffer)
+    const stored = sound.length === 0 ? [] : await this.#store(sound, from, transfer)
+    const answers = stored.values()
+    return checked.map((result) => ('state' in result ? result : (answers.next().value as Received)))
+  }
+}

@@ -1,0 +1,58 @@
+import type { MalformedChunk, Received } from '../../../replication/index.ts'
+import type { DiskReporter } from '../../disk/disk-notice.ts'
+import type { LogWriter, VerifiedChunk } from '../../sqlite/index.ts'
+import { toMessage } from '../thread-messages.ts'
+import type { CallResult } from './writer-messages.ts'
+
+interface Task {
+  readonly id: number
+  readonly steps: Generator<void, (Received | MalformedChunk)[]>
+}
+
+interface ReceiveQueueOptions {
+  readonly writer: LogWriter
+  readonly disk: DiskReporter
+  readonly reply: (results: readonly CallResult[]) => void
+}
+
+/** Chunks of other nodes that wait to be stored, one commit at a time: local appends run in between. */
+export class ReceiveQueue {
+  readonly #options: ReceiveQueueOptions
+  /** Bounded by the sender, see `ChunkReceiving`. */
+  readonly #tasks: Task[] = []
+
+  constructor(options: ReceiveQueueOptions) {
+    this.#options = options
+  }
+
+  get isEmpty(): boolean {
+    return this.#tasks.length === 0
+  }
+
+  add(id: number, chunks: readonly VerifiedChunk[], from: string | undefined): void {
+    this.#tasks.push({ id, steps: this.#options.writer.receiveVerified(chunks, from) })
+  }
+
+  /** Does one commit of the first task, and replies if it was the last one. */
+  step(): void {
+    const [task] = this.#tasks
+    if (task === undefined) return
+    const { disk, reply } = this.#options
+    try {
+      const { done, value } = task.steps.next()
+      if (done !== true) return
+      this.#tasks.shift()
+      reply([{ id: task.id, result: value }])
+      disk.succeeded('receive')
+    } catch (error) {
+      this.#tasks.shift()
+      disk.failed('receive', error)
+      reply([{ id: task.id, error: toMessage(error) }])
+    }
+  }
+
+  /** Stores all that waits. */
+  drain(): void {
+    while (!this.isEmpty) this.step()
+  }
+}
