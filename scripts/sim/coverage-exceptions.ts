@@ -6,37 +6,22 @@ export interface CoverageException {
   readonly reason: string
 }
 
-const noRecords = 'prune and redaction records are not exchanged yet'
 const noWaiting = 'chunks are received without the head before them, so none waits'
 const noCaller = 'used by the store and by queries, not by the exchange between nodes'
-const notAppended = 'own commits are read back from the store, see onAppended'
 const refusedBefore = 'nothing that leads here is accepted'
 
 export const coverageExceptions: readonly CoverageException[] = [
-  { file: 'src/replication/appended-frames.ts', reason: notAppended },
-  { file: 'src/replication/prune.ts', reason: noRecords },
-  { file: 'src/replication/redaction.ts', reason: noRecords },
-  { file: 'src/replication/records.ts', reason: noRecords },
-  { file: 'src/replication/records-hash.ts', reason: noRecords },
   { file: 'src/replication/waiting-chunks.ts', reason: noWaiting },
-  { file: 'src/replication/chunk-admission.ts', text: 'function planWaiting(', reason: noRecords },
-  { file: 'src/replication/chunk-admission.ts', text: 'const waiting = verifyFrom', reason: noWaiting },
   { file: 'src/replication/chunk-admission.ts', text: 'const { chunk } = next', reason: noWaiting },
   { file: 'src/replication/chunk-admission.ts', text: '|| stream === undefined', reason: noWaiting },
   { file: 'src/replication/chunk-admission.ts', text: '({ chunk }) => ', reason: noWaiting },
   { file: 'src/replication/chunk-admission.ts', text: '|| chunk.first === 0', reason: noWaiting },
   { file: 'src/replication/chunk-admission.ts', text: 'return { chunk, start: ', reason: noWaiting },
   { file: 'src/replication/chunk-verification.ts', text: 'function unlessMalformed', reason: noWaiting },
-  { file: 'src/replication/stream-position.ts', text: 'function startChunkAt(', reason: noRecords },
-  { file: 'src/replication/stream-heads.ts', text: 'function signCheckpointAt(', reason: noRecords },
   { file: 'src/replication/streams.ts', text: 'throw clockError', reason: 'clocks are wrong by at most a year' },
   { file: 'src/replication/streams.ts', text: 'function requireSameTopic(', reason: noCaller },
-  { file: 'src/replication/chain-position.ts', text: 'function hashAt(', reason: noCaller },
-  { file: 'src/replication/chain-position.ts', text: 'function placeOf(', reason: noCaller },
-  { file: 'src/replication/chain-position.ts', text: 'function positionAt(', reason: noCaller },
   { file: 'src/replication/head-digest.ts', text: 'get size()', reason: noCaller },
   { file: 'src/replication/head-digest.ts', text: 'delete(', reason: noCaller },
-  { file: 'src/replication/serving.ts', text: 'function chunksFrom(', reason: noCaller },
   { file: 'src/replication/serving.ts', text: 'function tooLarge(', reason: refusedBefore },
   { file: 'src/replication/serving.ts', text: 'return tooLarge(', reason: refusedBefore },
   { file: 'src/replication/serving.ts', text: '? tooLarge(', reason: refusedBefore },

@@ -124,7 +124,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'frames that do not lead to the signed head',
     file: 'src/replication/chunk-admission.ts',
-    find: '  if (hash !== head.hash) return undefined\n',
+    find: '  if (leads !== true) return undefined\n',
     replace: '',
   },
   {
@@ -154,7 +154,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a subscription that received events do not wake',
     file: 'src/store/memory/memory-event-store.ts',
-    find: "    if (decision.is !== 'wait') this.#committed()\n",
+    find: "    if (received.state === 'stored' || received.state === 'forked') this.#committed()\n",
     replace: '',
   },
   {
