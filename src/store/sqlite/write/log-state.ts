@@ -176,11 +176,6 @@ export class LogState {
     this.statements.putStream.run(number, row.node, row.nr, pruned, checkpoint, row.record, row.head, streamCrc(row))
   }
 
-  /** Stores the newest head of a stream of another node: only that node can sign one. */
-  saveHead(state: StreamState, head: Uint8Array): void {
-    this.saveStream(state, { head })
-  }
-
   /** See `LogConnection`. */
   reopenIfBroken(): void {
     this.connection.reopenIfBroken()
