@@ -70,8 +70,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a prune record that is not asked for',
     file: 'src/sync/next-step.ts',
-    find: "  if (claim.pruned > pruned && !claim.areRecordsKnown) return { want: 'records', from: 0, to: 0 }\n",
-    replace: '',
+    find: '  if (claim.pruned > pruned && !claim.areRecordsKnown)\n',
+    replace: '  if (claim.pruned > pruned && claim.pruned < 0)\n',
   },
   {
     name: 'a redaction that is not applied to events that come later',

@@ -57,8 +57,8 @@ export const limits = {
   wantsInAll: 64,
   /** Gossip intervals without any message after which a peer is disconnected. */
   silentIntervals: 4,
-  /** Milliseconds after which events with lamport timestamps too far in the future are tried again. */
-  earlyRetryMs: 60_000,
+  /** Milliseconds after which events are tried again that cannot be stored yet: too far ahead, or without a free slot. */
+  unstorableRetryMs: 60_000,
   /** Milliseconds after which two nodes with different histories of a stream compare them again. */
   disputeRetryMs: 60_000,
   /** Maximum number of nodes in a swarm that a node tells its peers about. */
@@ -77,6 +77,8 @@ export const limits = {
   helloTimeoutMs: 10_000,
   /** Milliseconds without an answer after which a request for events is sent to another peer. */
   wantTimeoutMs: 10_000,
+  /** Milliseconds after which a request is given up, although parts of the answer still arrive. */
+  longestWantMs: 300_000,
   /** Milliseconds after which a peer that had nothing to send is asked again. */
   wantRetryMs: 2000,
   /** Milliseconds without a connected peer after which own streams count as complete, unless a backup was restored. */

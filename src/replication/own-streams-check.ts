@@ -24,6 +24,10 @@ export class OwnStreamsCheck {
   /** The own streams that are longer on a peer, with the number of their events there. */
   readonly #wanted = new Map<number, number>()
   readonly #frozen = new Set<number>()
+  /** The own streams of which a peer has another history. */
+  readonly #forked = new Set<number>()
+  /** The peers that have told what they have. */
+  readonly #compared = new Set<string>()
   #abandoned: readonly number[] = []
   #isSettled: boolean
   #hasCompared = false
@@ -70,6 +74,7 @@ export class OwnStreamsCheck {
   disconnected(peer: string, now: number): void {
     this.#advance(now)
     this.#peers.delete(peer)
+    this.#compared.delete(peer)
   }
 
   /** All own streams that a peer has, or that are stored here, were compared. */
@@ -79,11 +84,22 @@ export class OwnStreamsCheck {
     // A restored backup may have waited for long: what is missing gets the full time, once.
     if (!this.#hasCompared) this.#aloneMs = 0
     this.#hasCompared = true
-    if (this.#peers.has(peer)) this.#peers.set(peer, now + limits.ownNewsMs)
-    for (const { stream, count, is } of streams)
-      if (is === 'longer' && !this.#frozen.has(stream))
-        this.#wanted.set(stream, Math.max(count, this.#wanted.get(stream) ?? 0))
+    const hasNews = streams.map((compared) => this.#learn(compared)).some((isNews) => isNews)
+    // A peer that repeats itself must not make publishing wait for ever.
+    if (this.#peers.has(peer) && (hasNews || !this.#compared.has(peer))) this.#peers.set(peer, now + limits.ownNewsMs)
+    this.#compared.add(peer)
     this.#settleIfComplete()
+  }
+
+  /** Returns whether there is more to adopt than was known. */
+  #learn({ stream, count, is }: OwnComparison): boolean {
+    const wanted = this.#wanted.get(stream) ?? 0
+    if (is === 'forked') this.#forked.add(stream)
+    // Events may have been adopted while this was compared.
+    if (is === 'equal' && count >= wanted) this.#wanted.delete(stream)
+    if (is !== 'longer' || this.#frozen.has(stream) || count <= wanted) return false
+    this.#wanted.set(stream, count)
+    return true
   }
 
   /** Events of an own stream were adopted: it has `count` events now. */
@@ -122,7 +138,9 @@ export class OwnStreamsCheck {
   #settle(): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    this.#abandoned = [...this.#wanted.keys()]
+    this.#abandoned = [...new Set([...this.#wanted.keys(), ...this.#forked])].filter(
+      (stream) => !this.#frozen.has(stream),
+    )
     this.#wanted.clear()
   }
 

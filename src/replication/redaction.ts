@@ -88,7 +88,7 @@ export interface RedactionOfEvents {
   readonly remove: readonly number[]
   /**
    * Events that were not received yet. Waiting chunks that may contain them are dropped, and are sent again; after that
-   * `mayWait` refuses chunks with the payloads.
+   * `mayKeepPayloads` refuses chunks with the payloads.
    */
   readonly expect: readonly number[]
 }
@@ -116,12 +116,15 @@ export function effectOfRedaction(
   if (isOwnHeld && (context.mayAdopt !== true || expect.length === 0)) return { is: 'hold' }
   if (limit !== undefined) return { is: 'refused' }
   const remove = isOwnHeld ? [] : added.slice(0, added.length - expect.length)
-  if (!mayExpect(expect, known)) return { is: 'full' }
+  if (!mayExpect(expect, known)) {
+    // Those of the next chunk have to be known before it comes. The others are sent again later.
+    const near = expect.filter((offset) => offset < stored + format.eventsPerChunk)
+    return near.length + remove.length === 0 ? { is: 'full' } : { is: 'redact', remove, expect: near }
+  }
   return { is: 'redact', remove, expect }
 }
 
 function mayExpect(added: readonly number[], known: RedactableStream | undefined): boolean {
-  // Those of the next chunk have to be known before it comes.
   if ((added.at(-1) ?? -1) < (known?.position.count ?? 0) + format.eventsPerChunk) return true
   const { records, offsets } = known?.expected() ?? { records: 0, offsets: 0 }
   return records < limits.expectedRedactions && offsets + added.length <= limits.expectedRedactedEvents

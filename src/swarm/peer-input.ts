@@ -1,4 +1,5 @@
 import { ShoalError } from '../base/errors.ts'
+import { format } from '../base/format.ts'
 import {
   heads,
   MalformedBytes,
@@ -56,20 +57,22 @@ export class PeerInput {
     }
   }
 
-  /** Compares heads of own streams, which a peer has, with the stored ones. Undefined when a head is not signed by this node. */
-  async compareOwn(signed: readonly Uint8Array[]): Promise<OwnComparison[] | undefined> {
+  /** Compares what a peer has of the streams of this node with the stored ones. Undefined for a head of another node. */
+  async compareOwn(signed: readonly Uint8Array[], node: Uint8Array): Promise<OwnComparison[] | undefined> {
     try {
-      return await Promise.all(
-        signed.map(async (head) => {
-          const { stream, count } = heads.decode(head)
-          const stored = (await this.#log.streamOf(stream))?.count ?? 0
-          return compareOwnStream({ stream: stream.number, count }, await this.#log.contains(head), stored)
-        }),
-      )
+      return await Promise.all(signed.map((head) => this.#compareOwn(head, node)))
     } catch (error) {
       if (error instanceof MalformedBytes) return undefined
       throw error
     }
+  }
+
+  async #compareOwn(head: Uint8Array, node: Uint8Array): Promise<OwnComparison> {
+    const { stream, count } = heads.decode(head)
+    if (Buffer.compare(stream.node, node) !== 0 || stream.number >= format.streamsPerNode)
+      throw new MalformedBytes('a head of a stream that this node cannot have')
+    const stored = (await this.#log.streamOf(stream))?.count ?? 0
+    return compareOwnStream({ stream: stream.number, count }, await this.#log.contains(head), stored)
   }
 
   async applyEvidence(record: Uint8Array, stream: StreamKey, from: string): Promise<Result<ApplyOutcome>> {
@@ -84,7 +87,7 @@ export class PeerInput {
 
 function outcomeOf({ state }: Received): StoreOutcome {
   // A limit of streams is not the fault of an honest peer.
-  if (state === 'refused') return 'failed'
+  if (state === 'refused') return 'noRoom'
   return state === 'repaired' ? 'known' : state
 }
 

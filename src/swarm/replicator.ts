@@ -8,6 +8,8 @@ import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 
+type AnswerEffect = Extract<Effect, { do: 'read' | 'read-records' | 'read-evidence' | 'find-common' | 'list-points' }>
+
 /** Sends messages to peers, which are named by their public keys as latin1. */
 export interface Transport {
   send(peer: string, message: Message): void
@@ -190,9 +192,12 @@ export class Replicator {
   }
 
   async #compareOwn({ from, heads: signed }: Extract<Effect, { do: 'compare-own' }>): Promise<Effect[]> {
-    const compared = await this.#input.compareOwn(signed)
+    const { gate, node, log } = this.#options
+    const compared = await this.#input.compareOwn(signed, node)
     if (compared === undefined) return this.#sync.refused(from, 'badHead', this.#now)
-    this.#options.gate?.compared(from, compared)
+    // A peer that has nothing of this node cannot tell whether others have more.
+    const hasEvents = compared.length > 0 || !(await log.heads()).some(({ own }) => own)
+    if (hasEvents) gate?.compared(from, compared)
     return []
   }
 
@@ -204,9 +209,17 @@ export class Replicator {
     else if (isStored) gate.adopted(row.key.number, row.count)
   }
 
-  async #answer(
-    effect: Extract<Effect, { do: 'read' | 'read-records' | 'read-evidence' | 'find-common' | 'list-points' }>,
-  ): Promise<Effect[]> {
+  async #answer(effect: AnswerEffect): Promise<Effect[]> {
+    try {
+      return await this.#read(effect)
+    } catch (error) {
+      // Without an answer the peer would count as one that asks too much.
+      this.#options.onFailure(error)
+      return this.#sync.cannotAnswer(effect.peer, effect.id)
+    }
+  }
+
+  async #read(effect: AnswerEffect): Promise<Effect[]> {
     const { peer, id } = effect
     switch (effect.do) {
       case 'read':

@@ -1,7 +1,7 @@
 import { format } from '../base/format.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
-import { fullHead, heads, MalformedBytes, shortHead, signedHeadOf } from '../protocol/index.ts'
+import { fullHead, heads, MalformedBytes, type StreamKey, shortHead, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream } from '../replication/index.ts'
 import type { Effect } from './effects.ts'
 import type { HeadEntry } from './messages.ts'
@@ -73,7 +73,7 @@ export class CatchUp {
     said: Pick<Claim, 'pruned' | 'records'> | undefined,
     now: number,
   ): Effect[] {
-    const { topic, node, isInDoubt } = this.#state.options
+    const { topic, isInDoubt } = this.#state.options
     const signed = fullHead(short, topic)
     const { stream, count, hash } = heads.decode(signed)
     const name = nameOfStream(stream)
@@ -89,10 +89,11 @@ export class CatchUp {
       records,
       signed,
       isVerified: false,
-      askFrom: isSame ? before.askFrom : now,
+      // Pushed events are not asked for while they are being stored.
+      askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : now,
       areRecordsKnown: isSame && before.records === records && before.pruned === pruned && before.areRecordsKnown,
     })
-    if (nameOfNode(stream.node) !== nameOfNode(node)) return []
+    if (!this.#state.isOwn(stream)) return []
     const own = this.#state.countOf(name)
     if (count > own) return isInDoubt() ? [] : [{ do: 'report', is: 'own-stream-ahead', stream, peer: peer.name }]
     peer.stored.set(stream.number, Math.max(count, peer.stored.get(stream.number) ?? 0))
@@ -107,6 +108,13 @@ export class CatchUp {
 
   /** The stream is looked at again, because something of it has changed. */
   again(name: string): void {
+    this.#behind.add(name)
+  }
+
+  /** A peer may be asked for a stream at once. */
+  now(peer: string, name: string, now: number): void {
+    const claim = this.#state.peers.get(peer)?.claims.get(name)
+    if (claim !== undefined) claim.askFrom = now
     this.#behind.add(name)
   }
 
@@ -144,13 +152,16 @@ export class CatchUp {
   /** The peers that have something of a stream which is not here. */
   *#sources(name: string): Generator<{ peer: Peer; claim: Claim; step: Step }> {
     const row = this.#state.table.get(name)
-    const { node, isInDoubt } = this.#state.options
-    const own = isInDoubt() ? undefined : nameOfNode(node)
     for (const peer of this.#state.ready()) {
       const claim = peer.claims.get(name)
-      const step = claim && nextStep(claim, row, nameOfNode(claim.stream.node) === own)
+      const step = claim && nextStep(claim, row, this.#whose(claim.stream, peer))
       if (claim !== undefined && step !== undefined) yield { peer, claim, step }
     }
+  }
+
+  #whose(stream: StreamKey, { name }: Peer): 'own' | 'theirs' | 'other' {
+    if (this.#state.isOwn(stream)) return this.#state.options.isInDoubt() ? 'other' : 'own'
+    return nameOfNode(stream.node) === name ? 'theirs' : 'other'
   }
 
   #start(peer: Peer, claim: Claim, step: Step, name: string, now: number): Effect[] {

@@ -22,7 +22,8 @@ export class HeadTable {
     return this.#rows.get(name)
   }
 
-  set(row: TableRow): void {
+  set(given: TableRow): void {
+    const row = this.#withNewestHead(given)
     const { key: stream, count, pruned, hash, records, frozen } = row
     const name = nameOfStream(stream)
     if (!this.#rows.has(name)) this.#names[bucketOf(stream)]?.push(name)
@@ -30,6 +31,14 @@ export class HeadTable {
     // Nodes may have frozen different parts of a forked stream, and stay with them.
     if (frozen) this.#digest.set({ stream, count: 0, pruned: 0, hash: zeros, records: zeros, frozen })
     else this.#digest.set({ stream, count, pruned, hash, records, frozen })
+  }
+
+  /** A row may be read from the store before own events are added, and given after that. */
+  #withNewestHead(row: TableRow): TableRow {
+    const known = this.#rows.get(nameOfStream(row.key))
+    if (known === undefined || row.frozen || known.count <= row.count) return row
+    const { count, hash, head } = known
+    return { ...row, count, hash, head }
   }
 
   /** All rows, in the order in which the streams became known. */

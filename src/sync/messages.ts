@@ -6,7 +6,7 @@ export interface Hello {
   readonly version: number
   /** What this node can do beyond the version. */
   readonly features: readonly string[]
-  /** What the other node has to be able to do: one that does not know a feature closes the session and names it. */
+  /** What the other node has to be able to do: one that does not know a feature closes the session. */
   readonly required: readonly string[]
   /** The wall clock of the sender, in microseconds since the Unix epoch. */
   readonly time: number
@@ -143,7 +143,7 @@ export interface WantEvidence {
 
 export interface EvidenceMessage {
   readonly is: 'evidence'
-  /** The request that it answers; 0 without one. */
+  /** The request that it answers. */
   readonly id: number
   readonly record: Uint8Array
 }

@@ -12,17 +12,20 @@ export type Step =
 /**
  * What to ask a peer for, given what it says that it has of a stream and what is here. Undefined when there is nothing,
  * or when the peer has to ask.
- * @param isComplete whether it is a stream of this node, which has all its events and decides on removals
+ * @param whose `own` for a stream of this node, which has all its events and decides on removals; `theirs` for one of the
+ * peer, which never asks for its own events
  */
-export function nextStep(claim: Claim, row: TableRow | undefined, isComplete: boolean): Step | undefined {
+export function nextStep(claim: Claim, row: TableRow | undefined, whose: 'own' | 'theirs' | 'other'): Step | undefined {
   if (row?.frozen === true) return undefined
   if (claim.isFrozen) return { want: 'evidence' }
-  if (isComplete) return undefined
+  if (whose === 'own') return undefined
   const { count, pruned } = row ?? { count: 0, pruned: 0 }
-  // The prune record says where the stream starts now.
-  if (claim.pruned > pruned && !claim.areRecordsKnown) return { want: 'records', from: 0, to: 0 }
+  // The prune record says where the stream starts now. Redactions of what is left come with it.
+  if (claim.pruned > pruned && !claim.areRecordsKnown)
+    return { want: 'records', from: Math.min(claim.pruned, count), to: count }
   if (claim.count > count) return claim.pruned > count ? undefined : { want: 'events', from: count }
-  if (claim.count < count || row === undefined) return undefined
+  if (row === undefined) return undefined
+  if (claim.count < count) return whose === 'theirs' && claim.count > pruned ? { want: 'parting' } : undefined
   if (claim.hash !== row.hash) return { want: 'parting' }
   const records = sent(row.records).toString('latin1')
   if (claim.pruned !== pruned || claim.records === undefined || claim.records === records) return undefined

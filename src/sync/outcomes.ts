@@ -16,7 +16,9 @@ export type StoreOutcome =
   | Exclude<Received['state'], 'refused' | 'repaired'>
   /** No honest node would send it. */
   | 'refused'
-  /** The store failed, or has no room, which is not the fault of the peer. */
+  /** There is no room for another stream. */
+  | 'noRoom'
+  /** The store failed, which is not the fault of the peer. */
   | 'failed'
 
 /** The outcome of applying records or evidence. */
@@ -45,18 +47,22 @@ export class Outcomes {
     const { catchUp, spread, reports, close } = this.#parts
     const { from, want, more, chunk } = effect
     const effects = this.#set(row, from)
-    if (outcome === 'refused') return [...effects, ...close(from, 'badChunk', now)]
+    const request = this.#state.requests.get(from, want, 'events')
+    if (outcome === 'refused' && request !== undefined && this.#isSettledOwn(request)) {
+      this.#state.requests.close(request)
+      return [...effects, ...catchUp.ask(now)]
+    }
+    const isOther = request !== undefined && row !== undefined && nameOfStream(row.key) !== request.name
+    if (outcome === 'refused' || isOther) return [...effects, ...close(from, 'badChunk', now)]
     if (row !== undefined && outcome === 'stored') {
       // Payloads of a chunk that was asked for may be removed, and it came with the records that say so.
       spread.forward(row, want === undefined ? chunk : undefined, from, now)
       reports.stored(row.key, row.count, now)
     }
-    const request = this.#state.requests.get(from, want, 'events')
     if (request?.isDispute === true) return [...effects, ...this.#disputed(request, chunk, outcome, now)]
     const name = request?.name ?? (row && nameOfStream(row.key))
-    const isWaiting = more && (outcome === 'stored' || outcome === 'known')
-    if (request !== undefined && isWaiting) this.#state.requests.extend(request, now)
-    else if (request !== undefined) this.#state.requests.close(request)
+    // An answer that adds nothing is not waited for: it would keep others from being asked.
+    if (request !== undefined && !(more && outcome === 'stored')) this.#state.requests.close(request)
     if (name !== undefined) effects.push(...this.#goOn(from, name, outcome, request !== undefined, now))
     if (outcome === 'early' && row !== undefined)
       effects.push({ do: 'report', is: 'too-far-ahead', stream: row.key, peer: from })
@@ -69,10 +75,18 @@ export class Outcomes {
     const peer = this.#state.peers.get(from)
     if (outcome === 'contradicts' && peer !== undefined && !this.#state.requests.isBusy(name))
       return disputes.start(peer, name, now)
-    if (outcome === 'early') catchUp.later(from, name, now, limits.earlyRetryMs)
-    else if (outcome === 'stored' || (!wasWanted && outcome !== 'failed')) catchUp.again(name)
-    else catchUp.later(from, name, now)
+    if (outcome === 'early' || outcome === 'noRoom') catchUp.later(from, name, now, limits.unstorableRetryMs)
+    else if (outcome === 'failed') catchUp.later(from, name, now, limits.failureRetryMs)
+    else if (outcome === 'stored') catchUp.again(name)
+    else if (wasWanted) catchUp.later(from, name, now)
+    else catchUp.now(from, name, now)
     return []
+  }
+
+  /** Whether events of an own stream were asked for that are not adopted any more, since the node is sure of it now. */
+  #isSettledOwn({ peer, name }: Request): boolean {
+    const stream = this.#state.peers.get(peer)?.claims.get(name)?.stream
+    return stream !== undefined && this.#state.isOwn(stream) && !this.#state.options.isInDoubt()
   }
 
   /** Records were given to the store. `row` is that of their stream now. */
@@ -121,7 +135,7 @@ export class Outcomes {
     const effects = this.#set(row, from)
     if (outcome === 'refused') return [...effects, ...close(from, 'badRecord', now)]
     const request = this.#state.requests.get(from, want, 'evidence')
-    if (request !== undefined) catchUp.giveUp(request, now)
+    if (request !== undefined) catchUp.giveUp(request, now, outcome === 'failed' ? limits.unstorableRetryMs : undefined)
     return [...effects, ...catchUp.ask(now)]
   }
 

@@ -16,6 +16,8 @@ export interface Request {
   readonly isDispute: boolean
   /** When it is given up, unless a part of the answer arrives. */
   deadline: number
+  /** When it is given up in any case. */
+  readonly lastDeadline: number
 }
 
 /** The open requests. There is at most one per stream, so that nothing is fetched twice. */
@@ -27,7 +29,8 @@ export class Requests {
 
   open(request: Pick<Request, 'peer' | 'name' | 'kind' | 'from'> & { isDispute?: boolean }, now: number): Request {
     assert(!this.#busy.has(request.name), 'a stream has one open request')
-    const opened = { isDispute: false, ...request, id: ++this.#last, deadline: now + limits.wantTimeoutMs }
+    const [deadline, lastDeadline] = [now + limits.wantTimeoutMs, now + limits.longestWantMs]
+    const opened = { isDispute: false, ...request, id: ++this.#last, deadline, lastDeadline }
     this.#open.set(opened.id, opened)
     this.#busy.add(request.name)
     this.#perPeer.set(request.peer, this.countOf(request.peer) + 1)
@@ -50,7 +53,12 @@ export class Requests {
 
   /** A part of the answer has arrived. */
   extend(request: Request, now: number): void {
-    request.deadline = now + limits.wantTimeoutMs
+    request.deadline = Math.min(now + limits.wantTimeoutMs, request.lastDeadline)
+  }
+
+  /** A part of any answer of a peer has arrived. */
+  extendAll(peer: string, now: number): void {
+    for (const request of this.#open.values()) if (request.peer === peer) this.extend(request, now)
   }
 
   isBusy(name: string): boolean {

@@ -55,7 +55,9 @@ export class Spread {
 
   /** All heads in some buckets, in as many messages as they need. */
   headsTo(peer: string, buckets: readonly number[], answer: readonly number[]): Effect[] {
-    const entries = this.#state.table.in(new Set(buckets)).map((row) => this.#entry(row))
+    // Of own streams that may be longer elsewhere, others would only repeat what is here.
+    const rows = this.#state.table.in(new Set(buckets)).filter(({ key }) => !this.#state.isInDoubtOf(key))
+    const entries = rows.map((row) => this.#entry(row))
     const effects: Effect[] = []
     do {
       const part = entries.splice(0, limits.headsPerMessage)

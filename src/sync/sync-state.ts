@@ -1,3 +1,4 @@
+import type { StreamKey } from '../protocol/index.ts'
 import type { Effect } from './effects.ts'
 import { HeadTable } from './head-table.ts'
 import type { Message } from './messages.ts'
@@ -33,6 +34,15 @@ export class SyncState {
   /** The peers that have introduced themselves. */
   *ready(): Generator<Peer> {
     for (const peer of this.peers.values()) if (peer.isReady) yield peer
+  }
+
+  isOwn({ node }: StreamKey): boolean {
+    return Buffer.compare(node, this.options.node) === 0
+  }
+
+  /** Whether it is an own stream that may be longer elsewhere. */
+  isInDoubtOf(stream: StreamKey): boolean {
+    return this.options.isInDoubt() && this.isOwn(stream)
   }
 
   countOf(name: string): number {

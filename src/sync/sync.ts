@@ -22,6 +22,7 @@ import { Spread } from './spread.ts'
 import { type SyncOptions, SyncState, send } from './sync-state.ts'
 
 const protocolVersion = 1
+const answerKinds: ReadonlySet<Message['is']> = new Set(['chunk', 'records', 'evidence', 'located', 'nothing'])
 
 /**
  * What a node tells its peers of a topic and asks them for. A state machine: it is told what happens and when, and
@@ -107,6 +108,8 @@ export class Sync {
     const peer = this.#state.peers.get(name)
     if (peer === undefined) return []
     peer.heardAt = now
+    // Answers come one after the other: while one arrives, the others are on their way.
+    if (answerKinds.has(message.is)) this.#state.requests.extendAll(name, now)
     try {
       return this.#handle(peer, message, now)
     } catch (error) {
@@ -118,6 +121,11 @@ export class Sync {
   /** The events for a peer were read. */
   read(peer: string, id: number, result: ReadResult): Effect[] {
     return this.#answers.events(peer, id, result)
+  }
+
+  /** What a peer has asked for could not be read. */
+  cannotAnswer(peer: string, id: number): Effect[] {
+    return this.#answers.events(peer, id, { nothing: 'notHere' })
   }
 
   /** The records for a peer were read. */

@@ -95,12 +95,16 @@ test('redactions of events that were not received are bounded in records and in 
     effectOfRedaction(recordOf(...of), known(expected), contextOf(), 'received').is
   const far = 6 + format.eventsPerChunk
   assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, far), 'redact')
-  assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, 8, far), 'full')
   assert.equal(effectOf({ records, offsets: 0 }, far), 'full')
   // What is here is removed, whatever waits. The same for the next chunk, which comes after its records.
   assert.equal(effectOf({ records, offsets }, 2, 7), 'redact')
   assert.equal(effectOf({ records, offsets }, 2, 6, far - 1), 'redact')
-  assert.equal(effectOf({ records, offsets }, 2, 6, far), 'full')
+  assert.equal(effectOf({ records, offsets }, far, far + 1), 'full')
+  assert.deepEqual(effectOfRedaction(recordOf(2, 6, far), known({ records, offsets }), contextOf(), 'received'), {
+    is: 'redact',
+    remove: [2],
+    expect: [6],
+  })
 })
 
 test('a redaction of no events, of too many, or of one that does not exist is not signed', () => {

@@ -11,6 +11,8 @@ import { Trace } from '../../scripts/sim/trace.ts'
 import { limits } from '../../src/base/limits.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import type { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
+import { PeerInput } from '../../src/swarm/peer-input.ts'
+import { keyOfNode } from '../../src/sync/peer.ts'
 import { SeededRandom } from '../support/virtual-runtime.ts'
 
 /** A few nodes in virtual time, without faults. */
@@ -201,4 +203,44 @@ test('without a peer a node waits only for a while', async (t) => {
   assert.equal(isPublished, false)
   await swarm.until(async () => isPublished, 'it publishes')
   await published
+})
+
+test('a peer that has nothing of a node does not make it sure of its own streams', async (t) => {
+  const swarm = new Swarm(t)
+  const [a, newcomer, c] = [swarm.add(), swarm.add(), swarm.add()]
+  swarm.join(a, c)
+  await a.restart()
+  await a.publish(0, payloads(3))
+  const older = (a.store as MemoryEventStore).copy({ isSameFile: false })
+  await a.publish(0, payloads(2))
+  await swarm.agree([a, c])
+  swarm.network.leave(c.name)
+  await a.restart(async () => (a.disk as MemorySimStore).replace(older))
+  swarm.join(a, newcomer)
+  let isPublished = false
+  const published = a.publish(0, ['"after the restart"']).then(() => {
+    isPublished = true
+  })
+  await swarm.agenda.runUntil(swarm.agenda.nowMs + limits.ownPeerMs)
+  assert.equal(isPublished, false)
+  swarm.join(a, c)
+  await swarm.until(async () => isPublished, 'it publishes')
+  await published
+  await swarm.agree()
+  assert.deepEqual(
+    (await c.store.heads()).map(({ count, frozen }) => [count, frozen]),
+    [[6, false]],
+  )
+})
+
+test('heads of other nodes are not taken for those of own streams', async (t) => {
+  const swarm = new Swarm(t)
+  const [a, b] = [swarm.add(), swarm.add()]
+  await a.publish(0, payloads(1))
+  await b.publish(0, payloads(1))
+  const input = new PeerInput(a.store)
+  const head = async (node: SimNode): Promise<Uint8Array> => (await node.store.heads())[0]?.head as Uint8Array
+  const own = keyOfNode(a.name)
+  assert.deepEqual(await input.compareOwn([await head(a)], own), [{ stream: 0, count: 1, is: 'equal' }])
+  assert.equal(await input.compareOwn([await head(a), await head(b)], own), undefined)
 })

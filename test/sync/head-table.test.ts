@@ -62,3 +62,16 @@ test('a changed hash of records changes the digest; of frozen streams only the f
     }),
   )
 })
+
+test('an older row does not take newer events back, but what it says was removed counts', () => {
+  fc.assert(
+    fc.property(heads, (row) => {
+      const table = tableOf([
+        { ...row, count: row.count + 1 },
+        { ...row, pruned: 3 },
+      ])
+      const [kept] = [...table.all()]
+      assert.deepEqual([kept?.count, kept?.pruned], [row.count + 1, 3])
+    }),
+  )
+})

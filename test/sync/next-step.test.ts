@@ -27,8 +27,8 @@ const cases: [string, Partial<Claim>, Partial<TableRow> | undefined, ReturnType<
   ['more events', { count: 12 }, {}, { want: 'events', from: 10 }],
   ['an unknown stream', { pruned: 0 }, undefined, { want: 'events', from: 0 }],
   ['an unknown stream that is pruned', {}, undefined, { want: 'records', from: 0, to: 0 }],
-  ['more pruned, and more events', { count: 12, pruned: 5 }, {}, { want: 'records', from: 0, to: 0 }],
-  ['pruned beyond the own events', { count: 30, pruned: 20 }, {}, { want: 'records', from: 0, to: 0 }],
+  ['more pruned, and more events', { count: 12, pruned: 5 }, {}, { want: 'records', from: 5, to: 10 }],
+  ['pruned beyond the own events', { count: 30, pruned: 20 }, {}, { want: 'records', from: 10, to: 10 }],
   ['the same, but its prune record had no effect', { count: 30, pruned: 20, areRecordsKnown: true }, {}, undefined],
   ['less pruned', { pruned: 0 }, {}, undefined],
   ['fewer events: the peer asks', { count: 8, hash: other }, {}, undefined],
@@ -45,12 +45,21 @@ const cases: [string, Partial<Claim>, Partial<TableRow> | undefined, ReturnType<
 
 for (const [name, said, here, expected] of cases)
   test(`a peer has ${name}`, () => {
-    assert.deepEqual(nextStep({ ...claim, ...said }, here && { ...row, ...here }, false), expected)
+    assert.deepEqual(nextStep({ ...claim, ...said }, here && { ...row, ...here }, 'other'), expected)
   })
 
 test('of an own stream only the evidence of a fork is asked for', () => {
   for (const [, said, here] of cases) {
-    const step = nextStep({ ...claim, ...said }, here && { ...row, ...here }, true)
+    const step = nextStep({ ...claim, ...said }, here && { ...row, ...here }, 'own')
     assert.deepEqual(step, said.isFrozen === true && here?.frozen !== true ? { want: 'evidence' } : undefined)
   }
+})
+
+test('the node of a stream that has fewer events of it is compared: it never asks for them', () => {
+  assert.deepEqual(nextStep({ ...claim, count: 8, hash: other }, row, 'theirs'), { want: 'parting' })
+  assert.equal(
+    nextStep({ ...claim, count: 2, hash: other }, row, 'theirs'),
+    undefined,
+    'what is pruned cannot be compared',
+  )
 })

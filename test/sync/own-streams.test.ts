@@ -42,3 +42,16 @@ test('own events that a peer has are compared, and asked for, while the node is 
   isInDoubt = false
   assert.deepEqual(sync.received('a', ownHeads(5), 0), [])
 })
+
+test('own events that arrive after the node is sure of its streams cost nobody the connection', () => {
+  let isInDoubt = true
+  const sync = connect(
+    newSync(() => isInDoubt),
+    'a',
+  )
+  const { id } = onlySent(sync.received('a', ownHeads(5), 0), 'want').message
+  isInDoubt = false
+  const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: Buffer.alloc(1) }, 0), 'store')
+  assert.deepEqual(sync.stored(store, 'refused', undefined, 0), [])
+  assert.equal(sync.peers().length, 1)
+})

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
+import { encodeChunk } from '../../src/protocol/index.ts'
 import type { Message } from '../../src/sync/index.ts'
-import { claimOf, closed, connectedTo, hello, newSync, onlySent, rowOf, sent } from './support.ts'
+import { claimOf, closed, connectedTo, hello, newSync, only, onlySent, rowOf, sent } from './support.ts'
 
 test('a node greets a new peer, and sends its digest once the peer has introduced itself', () => {
   const sync = newSync()
@@ -184,4 +185,65 @@ test('several chunks answer a request, which stays open until the last one is st
     assert.deepEqual(sent(sync.stored(store, 'stored', rowOf(1, count), count), 'want'), [])
   }
   assert.deepEqual(sync.received('a', chunk(false), 60), [], 'the request is closed')
+})
+
+test('pushed events are not asked for while they are stored, and at once when there is a gap before them', () => {
+  const sync = connectedTo('a')
+  const chunk = encodeChunk([], rowOf(1, 5).head as Uint8Array)
+  const store = only(sync.received('a', { is: 'push', chunk }, 0), 'store')
+  assert.ok(sync.wakeAt > 0)
+  assert.deepEqual(sent(sync.tick(1), 'want'), [])
+  assert.equal(onlySent(sync.stored(store, 'gap', rowOf(1, 2), 2), 'want').message.from, 2)
+})
+
+test('a request ends with a chunk that adds nothing, and its peer with one of another stream', () => {
+  const sync = connectedTo('a', 'b')
+  const { id } = onlySent(sync.received('a', claimOf(rowOf(1, 50)), 0), 'want').message
+  sync.received('b', claimOf(rowOf(1, 50)), 0)
+  const chunk: Message = { is: 'chunk', id, more: true, chunk: Buffer.alloc(1) }
+  const store = only(sync.received('a', chunk, 1), 'store')
+  const { to, message } = onlySent(sync.stored(store, 'known', rowOf(1, 20), 1), 'want')
+  assert.deepEqual([to, message.from], ['b', 20])
+  const wrong = only(sync.received('b', { ...chunk, id: message.id }, 2), 'store')
+  assert.deepEqual(closed(sync.stored(wrong, 'stored', rowOf(2, 3), 2)), ['b: badChunk'])
+})
+
+test('without room for a stream a peer is left alone for a while', () => {
+  const sync = connectedTo('a')
+  const { id } = onlySent(sync.received('a', claimOf(rowOf(1, 5)), 0), 'want').message
+  const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: Buffer.alloc(1) }, 0), 'store')
+  assert.deepEqual(sync.stored(store, 'noRoom', undefined, 0), [])
+  sync.received('a', { is: 'ping', id: 1 }, limits.unstorableRetryMs - 1)
+  assert.deepEqual(sent(sync.tick(limits.unstorableRetryMs - 1), 'want'), [])
+  assert.equal(sent(sync.tick(limits.unstorableRetryMs), 'want').length, 1)
+})
+
+test('while a peer answers, its other requests do not time out, but none is open for ever', () => {
+  const sync = connectedTo('a')
+  const first = onlySent(sync.received('a', claimOf(rowOf(1, 5)), 0), 'want').message
+  sync.received('a', claimOf(rowOf(2, 5)), 0)
+  const chunk: Message = { is: 'chunk', id: first.id, more: true, chunk: Buffer.alloc(1) }
+  const step = limits.wantTimeoutMs - 1
+  for (let now = step; now < limits.longestWantMs; now += step) {
+    sync.received('a', chunk, now)
+    assert.deepEqual(sent(sync.tick(now), 'want'), [])
+  }
+  sync.received('a', { is: 'ping', id: 1 }, limits.longestWantMs + limits.wantRetryMs)
+  sync.tick(limits.longestWantMs)
+  assert.equal(sent(sync.tick(limits.longestWantMs + limits.wantRetryMs), 'want').length, 2)
+})
+
+test('what cannot be read is answered, so that the peer may ask on', () => {
+  const sync = connectedTo('a')
+  for (let i = 1; i <= 2 * limits.servedPerPeer; i++) {
+    assert.equal(
+      sync.received('a', { is: 'want', id: i, stream: rowOf(1, 5).key, from: 0, bytes: 1 }, 0)[0]?.do,
+      'read',
+    )
+    assert.deepEqual(onlySent(sync.cannotAnswer('a', i), 'nothing').message, {
+      is: 'nothing',
+      id: i,
+      reason: 'notHere',
+    })
+  }
 })

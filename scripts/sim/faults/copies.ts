@@ -20,6 +20,7 @@ export const copyFaults: readonly Fault[] = [
 interface Copied {
   /** Number of own events at the time of the copy. */
   readonly ownEvents: number
+  readonly removals: number
 }
 
 /** Copies the stores of some nodes, and lets them continue from the copy later. */
@@ -30,12 +31,13 @@ function planCopies(swarm: Swarm, random: Random, mayRestore: (copied: Copied, o
       const node = swarm.any(random)
       const { disk } = node
       if (!(disk instanceof SqliteSimStore)) return
-      const copied = { ownEvents: ownEventsOf(swarm, node) }
+      const copied = { ownEvents: ownEventsOf(swarm, node), removals: swarm.ledger.removals }
       disk.copy()
       swarm.agenda.after(random.next() * 10_000, () => {
         const isInTime = swarm.agenda.nowMs < swarm.scenario.publishMs && swarm.nodes.includes(node)
         const now = ownEventsOf(swarm, node)
-        if (!isInTime || !mayRestore(copied, now)) return
+        // What was removed since would come back, which is the business of the operator.
+        if (!isInTime || copied.removals !== swarm.ledger.removals || !mayRestore(copied, now)) return
         if (copied.ownEvents < now) swarm.forgotten(node)
         swarm.start(swarm.restore(node, disk))
       })
@@ -43,6 +45,5 @@ function planCopies(swarm: Swarm, random: Random, mayRestore: (copied: Copied, o
 }
 
 function ownEventsOf({ ledger }: Swarm, node: SimNode): number {
-  // What was removed since would come back, which is the business of the operator.
-  return [0, 1].reduce((sum, number) => sum + ledger.payloads(node.streamId(number)).length, ledger.removals)
+  return [0, 1].reduce((sum, number) => sum + ledger.payloads(node.streamId(number)).length, 0)
 }
