@@ -11,7 +11,8 @@ test('failing pruning is logged, counted and a reason in /readyz until it recove
   const folder = temporaryFolder(t)
   const { node, url, log, call } = await startNode(t, folder, { retentionMs: 20 })
   await node.settings.set(['eventRouting', 'streams'], { default: { maxEvents: 10 } }, 'test')
-  const other = new DatabaseSync(topicFile(folder, 'default-topic'))
+  // The node writes at the same time.
+  const other = new DatabaseSync(topicFile(folder, 'default-topic'), { timeout: 10_000 })
   t.after(() => other.close())
   other.exec("CREATE TRIGGER broken BEFORE DELETE ON tail BEGIN SELECT RAISE(FAIL, 'it broke'); END")
   const data = Array.from({ length: 1024 }, () => ({ tags: ['x'], payload: null }))
