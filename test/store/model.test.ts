@@ -12,7 +12,7 @@ import { World } from './model/world.ts'
  * Number of sequences; SHOAL_TEST_RUNS sets another one. Only a run with SHOAL_TEST_SEED shrinks a failing sequence,
  * because that takes long.
  */
-const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 10)
+const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 20)
 const secondsPerRun = 30
 
 test('after any sequence of operations a store gives the same results as an array of all events', {
