@@ -2,7 +2,7 @@ import type { TopicContext } from './streams.ts'
 
 type Topic = Pick<TopicContext, 'kind'>
 
-/** Whether a topic is exchanged with other nodes: an imported one has no signatures, so nobody could verify it. */
+/** Whether a topic is exchanged with other nodes: an imported one has no signatures, so no node could verify it. */
 export function isReplicated({ kind }: Topic): boolean {
   return kind === 'live'
 }

@@ -86,7 +86,7 @@ export class Sync {
     if (peer !== undefined) peer.isCongested = isCongested
   }
 
-  /** What the store has of a stream: at the start, and after a change that nobody has to be told about. */
+  /** What the store has of a stream: at the start, and after a change that peers need not be told about. */
   changed(row: TableRow): void {
     this.#state.table.set(row)
   }

@@ -46,5 +46,5 @@ async function check({ nodes, network }: Swarm, node: SimNode, ms: number): Prom
     if (ahead.length === 0) hasAsked = true
     assert.ok(connectedMs < toldMs || ahead.length === 0, `${node.label} is sure, but ${other.label} has more of it`)
   }
-  assert.ok(hasAsked, `${node.label} is sure of its own streams after ${ms} ms, and has asked nobody`)
+  assert.ok(hasAsked, `${node.label} is sure of its own streams after ${ms} ms, and has asked no peer`)
 }

@@ -10,7 +10,7 @@ const calmMs = 12_000
 const idleMs = 7000
 const idleKinds: ReadonlySet<string> = new Set(['digest', 'ping', 'pong'])
 
-/** A swarm that agrees only compares digests: nobody asks for anything any more. */
+/** A swarm that agrees only compares digests: no node asks for anything any more. */
 export async function checkIdle(swarm: Swarm): Promise<void> {
   if (faultsOf(swarm.scenario).some((name) => excuses.has(name))) return
   const { agenda, network } = swarm

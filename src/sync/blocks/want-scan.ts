@@ -35,7 +35,7 @@ export class WantScan {
     this.#intervalMs = limits.minWantScanMs
   }
 
-  /** What the store has to list now, with the number of considered blocks that nobody was asked for. */
+  /** What the store has to list now, with the number of considered blocks that no peer was asked for. */
   next(waiting: number, now: number): 'start' | 'next' | undefined {
     if (this.#pending !== undefined) return undefined
     if (this.#dueAt <= now) {

@@ -250,7 +250,7 @@ export class LogState {
       this.#load()
       return { damage: [], events: 0, lamport: -1 }
     } catch (error) {
-      // Nobody else has imported events.
+      // No other node has imported events.
       if (!(error instanceof DamagedData) || this.options.kind === 'imported') throw error
     }
     // With another key, own streams would look like those of another node.
