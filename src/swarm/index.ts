@@ -1,5 +1,5 @@
-export { decodeMessage, encodeMessage } from './message-codec.ts'
+export { decodeMessage, encodeMessage } from './exchange/message-codec.ts'
+export type { ReplicatedLog } from './exchange/replicated-log.ts'
+export { Replicator, type ReplicatorOptions, type Transport } from './exchange/replicator.ts'
 export { OwnStreamsGate } from './own-streams-gate.ts'
-export type { ReplicatedLog } from './replicated-log.ts'
-export { Replicator, type ReplicatorOptions, type Transport } from './replicator.ts'
 export { swarmPort } from './swarm-port.ts'

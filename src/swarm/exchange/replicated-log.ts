@@ -1,4 +1,4 @@
-import type { EventStore } from '../store/index.ts'
+import type { EventStore } from '../../store/index.ts'
 
 /** The part of an event store that replication uses. */
 export type ReplicatedLog = Pick<

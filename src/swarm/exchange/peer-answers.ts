@@ -1,6 +1,6 @@
-import { ShoalError } from '../base/errors.ts'
-import { heads, type StreamKey, signedHeadOf } from '../protocol/index.ts'
-import { type ChainPoint, type Effect, type ReadResult, type Records, spreadPoints } from '../sync/index.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { heads, type StreamKey, signedHeadOf } from '../../protocol/index.ts'
+import { type ChainPoint, type Effect, type ReadResult, type Records, spreadPoints } from '../../sync/index.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 
 type Read<Kind extends Effect['do']> = Extract<Effect, { do: Kind }>

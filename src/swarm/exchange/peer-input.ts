@@ -1,5 +1,5 @@
-import { ShoalError } from '../base/errors.ts'
-import { format } from '../base/format.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
 import {
   heads,
   MalformedBytes,
@@ -7,9 +7,9 @@ import {
   type StreamKey,
   signedHeadOf,
   streamOfRedaction,
-} from '../protocol/index.ts'
-import { compareOwnStream, isSameStream, type OwnComparison, type Received } from '../replication/index.ts'
-import type { ApplyOutcome, RecordsMessage, StoreOutcome, TableRow } from '../sync/index.ts'
+} from '../../protocol/index.ts'
+import { compareOwnStream, isSameStream, type OwnComparison, type Received } from '../../replication/index.ts'
+import type { ApplyOutcome, RecordsMessage, StoreOutcome, TableRow } from '../../sync/index.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 
 interface Result<Outcome> {

@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { format } from '../base/format.ts'
-import { limits } from '../base/limits.ts'
-import { tuning } from '../base/tuning.ts'
+import { format } from '../../base/format.ts'
+import { limits } from '../../base/limits.ts'
+import { tuning } from '../../base/tuning.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -10,8 +10,8 @@ import {
   MalformedBytes,
   readStream,
   writeStream,
-} from '../protocol/index.ts'
-import { type HeadEntry, type Message, type NothingReason, nothingCodes, type Ping } from '../sync/index.ts'
+} from '../../protocol/index.ts'
+import { type HeadEntry, type Message, type NothingReason, nothingCodes, type Ping } from '../../sync/index.ts'
 
 interface Codec<M extends Message> {
   readonly kind: number

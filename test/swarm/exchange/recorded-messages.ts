@@ -1,6 +1,6 @@
-import type { PublicKey } from '../../src/identity/index.ts'
-import type { Hash } from '../../src/protocol/index.ts'
-import type { Message } from '../../src/sync/index.ts'
+import type { PublicKey } from '../../../src/identity/index.ts'
+import type { Hash } from '../../../src/protocol/index.ts'
+import type { Message } from '../../../src/sync/index.ts'
 
 const bytes = (length: number, first: number): Buffer =>
   Buffer.from(Array.from({ length }, (_, i) => (first + i) % 256))

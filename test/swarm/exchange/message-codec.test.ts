@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
-import { format } from '../../src/base/format.ts'
-import { limits } from '../../src/base/limits.ts'
-import type { PublicKey } from '../../src/identity/index.ts'
-import { ByteWriter, type Hash, MalformedBytes } from '../../src/protocol/index.ts'
-import { decodeMessage, encodeMessage } from '../../src/swarm/index.ts'
-import type { Message } from '../../src/sync/index.ts'
-import * as fc from '../support/property.ts'
+import { format } from '../../../src/base/format.ts'
+import { limits } from '../../../src/base/limits.ts'
+import type { PublicKey } from '../../../src/identity/index.ts'
+import { ByteWriter, type Hash, MalformedBytes } from '../../../src/protocol/index.ts'
+import { decodeMessage, encodeMessage } from '../../../src/swarm/index.ts'
+import type { Message } from '../../../src/sync/index.ts'
+import * as fc from '../../support/property.ts'
 import { recordedMessages } from './recorded-messages.ts'
 
 const number = fc.nat({ max: Number.MAX_SAFE_INTEGER })
@@ -163,7 +163,7 @@ test('a compressed chunk is bounded by the size that it says, before it is decom
 
 const recorded = JSON.parse(
   /```json\n(\{\n {2}"hello": [^`]*)```/.exec(
-    readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../../docs/protocol.md', import.meta.url), 'utf8'),
   )?.[1] ?? '{}',
 ) as Record<string, string>
 
