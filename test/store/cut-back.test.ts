@@ -61,7 +61,7 @@ function checkRepair({ damaged, chunks, redaction, prune, checkpoint, expected }
     writer.applyPrune(prune, checkpoint)
     for (const chunk of chunks.slice(1)) writer.receive(chunk)
     writer.sealAll()
-    while (writer.reindexNext());
+    while (writer.upkeep.reindexNext());
     const { own, foreign: restored, count } = contentsOf(writer, reader)
     assert.deepEqual([own, restored, count], [expected.own, expected.foreign, 45], where)
   })

@@ -72,5 +72,5 @@ test('a disk error while reading the index is not treated as damage of the index
   t.mock.restoreAll()
   assert.deepEqual(reported, [])
   assert.deepEqual(reader.index.ranges(0), [range])
-  assert.equal(writer.reindexNext(), false, 'nothing was dropped')
+  assert.equal(writer.upkeep.reindexNext(), false, 'nothing was dropped')
 })

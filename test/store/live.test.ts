@@ -72,8 +72,8 @@ test('a live cursor delivers present and then new events exactly once, and each 
       expected = []
     }
     const seal = (): void => {
-      for (let plan = writer.planSeal(); plan !== undefined; plan = writer.planSeal())
-        writer.applySeal(buildSeal(writer.database, plan))
+      for (let plan = writer.upkeep.planSeal(); plan !== undefined; plan = writer.upkeep.planSeal())
+        writer.upkeep.applySeal(buildSeal(writer.database, plan))
     }
     const append = ({ stream, count, tag }: Extract<Step, { kind: 'append' }>): void => {
       const events = Array.from({ length: count }, () => ({ appId: 'app', tags: [tag], payload: '1' }))

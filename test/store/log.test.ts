@@ -124,8 +124,8 @@ test('old index ranges are merged without changing query results', (t) => {
   for (let i = 0; i < total; i += 1000) {
     writer.append([request(1000, i)])
     // Like a busy node: seals as soon as there is a chunk.
-    const plan = writer.planSeal()
-    if (plan !== undefined) writer.applySeal(buildSeal(writer.database, plan))
+    const plan = writer.upkeep.planSeal()
+    if (plan !== undefined) writer.upkeep.applySeal(buildSeal(writer.database, plan))
   }
   const before = reader.index.ranges(0).length
   const answers = () =>
@@ -246,18 +246,18 @@ test('missing checkpoints at the end of a stream are detected', (t) => {
   assert.throws(() => reader.checkpoints(0), { name: 'DamagedData', message: /end at 2048, not at 4096/ })
   assert.ok(reader.chunk(0, 1024, head))
   assert.throws(() => reader.chunk(0, 2048, head), { name: 'DamagedData' })
-  assert.equal(writer.planSeal(), undefined, 'chunks without checkpoints are not sealed')
+  assert.equal(writer.upkeep.planSeal(), undefined, 'chunks without checkpoints are not sealed')
 })
 
 test('sealing continues after damaged chunks are pruned', (t) => {
   const { writer } = open(t)
   for (let i = 0; i < 6; i++) writer.append([request(1024, i * 1024)])
-  const plan = writer.planSeal()
+  const plan = writer.upkeep.planSeal()
   assert.deepEqual(plan?.ends, [1024, 2048, 3072, 4096, 5120, 6144])
   writer.database.exec('UPDATE checkpoint SET crc = crc + 1 WHERE key = 2048')
-  assert.equal(writer.planSeal(), undefined)
+  assert.equal(writer.upkeep.planSeal(), undefined)
   writer.prune(0, 3072)
-  assert.deepEqual(writer.planSeal()?.ends, [4096, 5120, 6144])
+  assert.deepEqual(writer.upkeep.planSeal()?.ends, [4096, 5120, 6144])
 })
 
 test('a seal is planned when enough chunks are waiting, with a limited number of chunks', (t) => {
@@ -265,14 +265,14 @@ test('a seal is planned when enough chunks are waiting, with a limited number of
   const perSeal = tuning.chunksPerSeal
   const enough = perSeal + 8
   for (let i = 0; i < enough - 1; i++) writer.append([request(1024, i * 1024)])
-  assert.equal(writer.planSeal(enough), undefined)
-  assert.equal(writer.planSeal(perSeal)?.ends.length, perSeal)
+  assert.equal(writer.upkeep.planSeal(enough), undefined)
+  assert.equal(writer.upkeep.planSeal(perSeal)?.ends.length, perSeal)
   writer.append([request(1024, (enough - 1) * 1024)])
-  const plan = writer.planSeal(enough)
+  const plan = writer.upkeep.planSeal(enough)
   assert.equal(plan?.ends.length, perSeal)
-  writer.applySeal(buildSeal(writer.database, plan))
-  assert.equal(writer.planSeal(perSeal), undefined, 'the rest waits for more chunks, or for an idle store')
-  assert.equal(writer.planSeal()?.ends.length, enough - perSeal)
+  writer.upkeep.applySeal(buildSeal(writer.database, plan))
+  assert.equal(writer.upkeep.planSeal(perSeal), undefined, 'the rest waits for more chunks, or for an idle store')
+  assert.equal(writer.upkeep.planSeal()?.ends.length, enough - perSeal)
 })
 
 test('the sealing backlog counts chunks, also when events are large', (t) => {
@@ -280,11 +280,11 @@ test('the sealing backlog counts chunks, also when events are large', (t) => {
   const event = { appId: 'com.example.a', tags: [], payload: JSON.stringify('x'.repeat(1_100_000)) }
   const large = { ...packed([event]), streams: new Uint32Array(1) }
   for (let i = 0; i < tuning.maxUnsealedChunks; i++) writer.append([large])
-  assert.equal(writer.isSealBacklogFull, false)
+  assert.equal(writer.upkeep.isSealBacklogFull, false)
   writer.append([large])
-  assert.equal(writer.isSealBacklogFull, true)
-  const plan = writer.planSeal()
+  assert.equal(writer.upkeep.isSealBacklogFull, true)
+  const plan = writer.upkeep.planSeal()
   assert.ok(plan)
-  writer.applySeal(buildSeal(writer.database, plan))
-  assert.equal(writer.isSealBacklogFull, false)
+  writer.upkeep.applySeal(buildSeal(writer.database, plan))
+  assert.equal(writer.upkeep.isSealBacklogFull, false)
 })

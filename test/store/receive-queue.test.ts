@@ -91,7 +91,7 @@ test('received chunks wait for sealing before local events have to', async (t) =
   queue.add(100, chunks.slice(-1), undefined)
   queue.drain()
   assert.equal(seals.isBehindForReceived, true)
-  assert.equal(writer.isSealBacklogFull, false)
+  assert.equal(writer.upkeep.isSealBacklogFull, false)
   port2.postMessage({ sealed: buildSeal(writer.database, await task) })
   seals.applyFinished()
   assert.equal(seals.isBehindForReceived, false)

@@ -27,7 +27,7 @@ test('a refused chunk begins no transaction, reloads nothing, and a seal planned
   const [first, second] = (await chunksOf(source)) as [Uint8Array, Uint8Array]
   writer.append([requestOf(numbered(1024))])
   writer.receive(first)
-  const plan = writer.planSeal()
+  const plan = writer.upkeep.planSeal()
   assert.ok(plan !== undefined)
   const built = buildSeal(writer.database, plan)
   // SQLite cannot begin a transaction within another one: a receive that tried would fail with another error.
@@ -41,7 +41,7 @@ test('a refused chunk begins no transaction, reloads nothing, and a seal planned
     assert.throws(() => writer.receive(bad, { before }), MalformedBytes)
   assert.deepEqual(writer.receive(forged), { state: 'contradicts', count: 1024 })
   writer.database.exec('ROLLBACK')
-  assert.equal(writer.planSeal()?.revision, plan.revision)
-  assert.equal(writer.applySeal(built), true)
+  assert.equal(writer.upkeep.planSeal()?.revision, plan.revision)
+  assert.equal(writer.upkeep.applySeal(built), true)
   assert.deepEqual(writer.receive(second), { state: 'stored', count: 1034 })
 })

@@ -63,7 +63,7 @@ export function runAll({ file, nextChunk }: SmallStore): Results {
 /** Background work of a store: it replaces rows of the tail, and must not lose damaged ones. */
 function runBackgroundWork(writer: LogWriter | undefined): string {
   writer?.sealAll()
-  while (writer?.reindexNext());
+  while (writer?.upkeep.reindexNext());
   return ''
 }
 

@@ -85,9 +85,9 @@ export function steps(folder: string): Record<string, (writer: LogWriter) => voi
 }
 
 function seal(writer: LogWriter): void {
-  const plan = writer.planSeal()
+  const plan = writer.upkeep.planSeal()
   if (plan === undefined) throw new Error('there is nothing to seal')
-  writer.applySeal(buildSeal(writer.database, plan))
+  writer.upkeep.applySeal(buildSeal(writer.database, plan))
 }
 
 function firstCheckpoint({ database }: LogWriter): number {

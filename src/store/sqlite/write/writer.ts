@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
-import { tuning } from '../../../base/tuning.ts'
 import { MalformedBytes, type StreamKey } from '../../../protocol/index.ts'
 import {
   type AppendedFrames,
@@ -23,26 +22,26 @@ import {
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest, StreamNumber, StreamRecords } from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
-import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from '../seal/sealing.ts'
-import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '../tag-index/merging.ts'
-import { dropIndexAt, reindexNext } from '../tag-index/reindex.ts'
-import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } from '../time-index/missing-times.ts'
-import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { ChunkVerifier, type VerifiedChunk } from './chunk-verifier.ts'
 import { Forks } from './forks.ts'
 import { Importer } from './importer.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { OwnHistory } from './own-history.ts'
+import { Publication } from './publication.ts'
 import { Receiver } from './receive.ts'
 import { Redactor } from './redactor.ts'
 import { Pruner } from './removal.ts'
 import { streamRecords } from './stream-records.ts'
+import { LogUpkeep } from './upkeep.ts'
 
 /** The only writer of the log of a topic. When a method returns, its changes are on disk. */
 export class LogWriter {
   readonly counts: SharedCounts
+  /** Seals chunks and maintains the indexes. */
+  readonly upkeep: LogUpkeep
   readonly #log: LogState
+  readonly #publication: Publication
   readonly #appender: Appender
   readonly #importer: Importer
   readonly #forks: Forks
@@ -51,20 +50,11 @@ export class LogWriter {
   readonly #pruner: Pruner
   readonly #redactor: Redactor
   readonly #history: OwnHistory
-  /** Whether streams have got new events since the last `takeWakeups`. */
-  #hasNewEvents = false
-  /** Whether some of them were received, so that their apps are unknown. */
-  #hasReceivedEvents = true
-  /** Whether the index has changed since there was last nothing to merge: planning a merge queries all ranges. */
-  #mayMerge = true
-  /** Whether an index range may have no times: planning their times queries all ranges, too. */
-  #mayLackTimes = true
-  /** Ranges whose times could not be read. */
-  readonly #unreadableTimes = new Set<number>()
 
   constructor(options: LogOptions, counts = new SharedCounts()) {
     this.counts = counts
     this.#log = new LogState(options)
+    this.#publication = new Publication(this.#log, counts)
     this.#appender = new Appender(this.#log)
     this.#importer = new Importer(this.#log)
     this.#forks = new Forks(this.#log)
@@ -73,7 +63,8 @@ export class LogWriter {
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
     this.#history = new OwnHistory(this.#log)
-    this.#publishCounts()
+    this.upkeep = new LogUpkeep(this.#log, this.#publication)
+    this.#publication.publish()
   }
 
   /** The lamport timestamp of the next own event. */
@@ -119,7 +110,7 @@ export class LogWriter {
   *receiveVerified(chunks: readonly VerifiedChunk[], from?: string): Generator<void, (Received | MalformedChunk)[]> {
     const steps = this.#receiver.receive(chunks, from)
     for (;;) {
-      this.#hasReceivedEvents = true
+      this.#publication.noteReceived()
       const { done, value } = this.#publishing(() => steps.next())
       // What readers have cached may be damaged.
       if (done === true && value.some(({ state }) => state === 'repaired')) this.counts.incrementRemovals()
@@ -129,7 +120,7 @@ export class LogWriter {
   }
 
   import(request: ImportRequest): Imported {
-    this.#hasReceivedEvents = true
+    this.#publication.noteReceived()
     return this.#publishing(() => this.#importer.import(request))
   }
 
@@ -158,12 +149,7 @@ export class LogWriter {
   /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */
   takeWakeups(readers: Iterable<number> = [0]): number[] {
     const { apps } = this.#appender
-    const changed = this.#hasReceivedEvents ? undefined : apps
-    const woken = this.#hasNewEvents
-      ? [...readers].filter((reader) => this.counts.matchesWakeupFilter(reader, changed))
-      : []
-    this.#hasNewEvents = false
-    this.#hasReceivedEvents = false
+    const woken = this.#publication.takeWakeups(readers, apps)
     apps.clear()
     return woken
   }
@@ -174,7 +160,7 @@ export class LogWriter {
 
   applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions): PruneResult {
     // Waiting chunks may be stored now.
-    this.#hasReceivedEvents = true
+    this.#publication.noteReceived()
     return this.#removing(
       () => this.#pruner.prune(record, head, options),
       ({ state }) => state === 'applied',
@@ -238,101 +224,14 @@ export class LogWriter {
     return this.#log.database
   }
 
-  /** Plans the next seal, if a stream has at least `leastChunks` complete chunks. */
-  planSeal(leastChunks = 1): SealPlan | undefined {
-    return planSeal(this.#log, leastChunks)
-  }
-
-  /** Whether the backlog of unsealed chunks is so large that appending has to wait (backpressure). */
-  get isSealBacklogFull(): boolean {
-    return this.hasSealBacklog(tuning.maxUnsealedChunks)
-  }
-
-  /** Whether a stream has more unsealed chunks than a maximum. */
-  hasSealBacklog(maxChunks: number): boolean {
-    const maxEvents = maxChunks * format.eventsPerCheckpoint
-    for (const { sealable, checkpoint, sealed, unsealedChunksAtMost } of this.#log.streams) {
-      // By chunks as well, since those of large events have few of them. Their number is unknown before the first plan.
-      const chunks = Number.isFinite(unsealedChunksAtMost) ? unsealedChunksAtMost : 0
-      if (sealable && (checkpoint - sealed > maxEvents || chunks > maxChunks)) return true
-    }
-    return false
-  }
-
-  /** Replaces rows of the tail by sealed chunks; false when the plan is outdated. */
-  applySeal(sealed: Sealed): boolean {
-    return this.#indexing(() => this.#publishing(() => applySeal(this.#log, sealed)))
-  }
-
-  /** Excludes a stream from sealing, since a chunk of it is damaged. */
-  disableSealing({ stream, revision }: SealPlan): void {
-    for (const state of this.#log.streams)
-      if (state.number === stream && state.revision === revision) state.sealable = false
-  }
-
-  /** Plans the next merge of index ranges, if there are enough of them. */
-  planMerge(): MergePlan | undefined {
-    if (!this.#mayMerge) return undefined
-    const plan = planMerge(this.#log)
-    this.#mayMerge = plan !== undefined
-    return plan
-  }
-
-  applyMerge(merged: Merged): boolean {
-    return this.#indexing(() => applyMerge(this.#log, merged))
-  }
-
-  /** Plans the times of an index range that has none. */
-  planTimes(): TimesPlan | undefined {
-    if (!this.#mayLackTimes || !hasTimes(this.#log.database)) return undefined
-    const plan = planTimes(this.#log, this.#unreadableTimes)
-    this.#mayLackTimes = plan !== undefined
-    return plan
-  }
-
-  applyTimes(built: BuiltTimes): boolean {
-    return this.#indexing(() => applyTimes(this.#log, built))
-  }
-
-  /** Whether nothing was removed from the stream since the plan was made. */
-  isCurrent({ range, revision }: TimesPlan): boolean {
-    return [...this.#log.streams].some(({ number, revision: now }) => number === range.stream && now === revision)
-  }
-
-  /** Leaves a range without times, since events of it are damaged: a query that reads them fails. */
-  skipTimes({ range }: TimesPlan): void {
-    this.#unreadableTimes.add(range.id)
-  }
-
-  /** Drops the damaged ranges of a merge plan. */
-  dropDamagedIndex({ stream, ranges }: MergePlan): void {
-    for (const { first } of ranges) this.dropIndexAt(stream, first)
-  }
-
-  /** Seals chunks in the calling thread. */
-  sealInline(plan: SealPlan): boolean {
-    return this.applySeal(buildSeal(this.#log.database, plan))
-  }
-
   /** Seals all complete chunks and completes the index, in the calling thread. */
   sealAll(): void {
-    for (let plan = this.planSeal(); plan !== undefined; plan = this.planSeal()) this.sealInline(plan)
-    for (let plan = this.planMerge(); plan !== undefined; plan = this.planMerge())
-      this.applyMerge(buildMerge(this.#log.database, plan))
-    for (let plan = this.planTimes(); plan !== undefined; plan = this.planTimes())
-      this.applyTimes(buildTimes(this.#log.database, plan))
-  }
-
-  /** Rebuilds a missing range of the index. Returns whether there was one. */
-  reindexNext(): boolean {
-    const done = reindexNext(this.#log)
-    if (done) this.#onIndexChanged()
-    return done
+    this.upkeep.sealAll()
   }
 
   /** Drops a damaged range of the index. It is rebuilt when the writer is idle. */
   dropIndexAt(stream: number, offset: number): void {
-    this.#indexing(() => dropIndexAt(this.#log, stream, offset))
+    this.upkeep.dropIndexAt(stream, offset)
   }
 
   /** Runs a checkpoint of the write-ahead log. Its file keeps its size: overwriting is faster than growing it again. */
@@ -371,22 +270,8 @@ export class LogWriter {
     try {
       return work()
     } finally {
-      this.#publishCounts()
+      this.#publication.publish()
     }
-  }
-
-  #indexing<T>(work: () => T): T {
-    try {
-      return work()
-    } finally {
-      this.#onIndexChanged()
-    }
-  }
-
-  #onIndexChanged(): void {
-    this.#mayMerge = true
-    this.#mayLackTimes = true
-    this.counts.incrementSeals()
   }
 
   /** Readers drop what they have cached, unless nothing was removed: a record without effect must not slow them down. */
@@ -397,26 +282,10 @@ export class LogWriter {
       removed = hasRemoved(result)
       return result
     } finally {
-      this.#mayMerge ||= removed
-      if (removed) this.counts.incrementRemovals()
+      if (removed) {
+        this.upkeep.noteRemoval()
+        this.counts.incrementRemovals()
+      }
     }
-  }
-
-  /**
-   * Publishes a commit to the readers. The clock is ahead of all published events, so the lamport timestamps of own
-   * events ascend from commit to commit, and a later snapshot adds own events only after those of an earlier one.
-   */
-  #publishCounts(): void {
-    const { changed, clock } = this.#log
-    // Before the counts: a reader that sees events of a stream knows the stream.
-    if (this.#log.slotsChanged) this.counts.incrementSlotChanges()
-    this.#log.slotsChanged = false
-    for (const { number, count, lamport } of changed) {
-      assert(lamport < clock.next, 'the clock is ahead of all events that are published')
-      assert(count >= this.counts.count(number), 'a stream never loses events that were published')
-      if (count > this.counts.count(number)) this.#hasNewEvents = true
-    }
-    this.counts.publish(changed)
-    changed.clear()
   }
 }

@@ -39,6 +39,7 @@ interface SealSchedulerOptions {
  */
 export class SealScheduler {
   readonly #writer: LogWriter
+  readonly #upkeep: LogWriter['upkeep']
   readonly #sealer: MessagePort
   readonly #sealerEnded: Gate
   readonly #timers: Timers
@@ -54,6 +55,7 @@ export class SealScheduler {
 
   constructor({ writer, sealer, sealerEnded, timers, disk, background, finished }: SealSchedulerOptions) {
     this.#writer = writer
+    this.#upkeep = writer.upkeep
     this.#sealer = sealer
     this.#sealerEnded = sealerEnded
     this.#timers = timers
@@ -90,7 +92,7 @@ export class SealScheduler {
    * hold up local events.
    */
   get isBehindForReceived(): boolean {
-    return this.#isWorking && this.#writer.hasSealBacklog(tuning.maxUnsealedChunks / 2)
+    return this.#isWorking && this.#upkeep.hasSealBacklog(tuning.maxUnsealedChunks / 2)
   }
 
   get #isWorking(): boolean {
@@ -99,7 +101,7 @@ export class SealScheduler {
 
   /** Backpressure: blocks while too many chunks are unsealed, so that the tail stays short. */
   waitWhileBehind(): void {
-    while (this.#isWorking && this.#writer.isSealBacklogFull) {
+    while (this.#isWorking && this.#upkeep.isSealBacklogFull) {
       this.applyFinished()
       if (this.#isSealing) this.#sealerEnded.wait(pollMs)
     }
@@ -123,12 +125,12 @@ export class SealScheduler {
   }
 
   #nextTask(isIdle: boolean): ToSealer | undefined {
-    const seal = this.#writer.planSeal(isIdle ? 1 : tuning.chunksPerSeal)
+    const seal = this.#upkeep.planSeal(isIdle ? 1 : tuning.chunksPerSeal)
     if (seal !== undefined) return { seal }
-    const merge = this.#writer.planMerge()
+    const merge = this.#upkeep.planMerge()
     if (merge !== undefined) return { merge }
     if (!isIdle) return undefined
-    const times = this.#writer.planTimes()
+    const times = this.#upkeep.planTimes()
     if (times !== undefined) return { times }
     // Nothing is left that could fail.
     this.#succeeded('seal')
@@ -136,7 +138,7 @@ export class SealScheduler {
   }
 
   #reindexNext(): boolean {
-    const isReindexed = this.#writer.reindexNext()
+    const isReindexed = this.#upkeep.reindexNext()
     this.#succeeded('index')
     return isReindexed
   }
@@ -160,23 +162,23 @@ export class SealScheduler {
   #skip({ error, task }: Extract<FromSealer, { error: unknown }>): boolean {
     if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') {
       // Without a sealer the tail must neither grow without bound nor block appends.
-      if ('seal' in task && this.#writer.isSealBacklogFull) return this.#sealInline(task.seal)
+      if ('seal' in task && this.#upkeep.isSealBacklogFull) return this.#sealInline(task.seal)
       throw fromMessage(error)
     }
     // The events were pruned while their times were read: the next plan is without them.
-    if ('times' in task && !this.#writer.isCurrent(task.times)) return true
+    if ('times' in task && !this.#upkeep.isCurrent(task.times)) return true
     this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
-    if ('seal' in task) this.#writer.disableSealing(task.seal)
-    else if ('merge' in task) this.#writer.dropDamagedIndex(task.merge)
-    else this.#writer.skipTimes(task.times)
+    if ('seal' in task) this.#upkeep.disableSealing(task.seal)
+    else if ('merge' in task) this.#upkeep.dropDamagedIndex(task.merge)
+    else this.#upkeep.skipTimes(task.times)
     return true
   }
 
   #sealInline(plan: SealPlan): boolean {
     try {
-      return this.#writer.sealInline(plan)
+      return this.#upkeep.sealInline(plan)
     } catch (error) {
-      if (error instanceof DamagedData || error instanceof MalformedBytes) this.#writer.disableSealing(plan)
+      if (error instanceof DamagedData || error instanceof MalformedBytes) this.#upkeep.disableSealing(plan)
       throw error
     }
   }
@@ -189,8 +191,8 @@ export class SealScheduler {
   }
 
   #applied(message: Exclude<FromSealer, { error: unknown }>): boolean {
-    if ('sealed' in message) return this.#writer.applySeal(message.sealed)
-    return 'merged' in message ? this.#writer.applyMerge(message.merged) : this.#writer.applyTimes(message.timesBuilt)
+    if ('sealed' in message) return this.#upkeep.applySeal(message.sealed)
+    return 'merged' in message ? this.#upkeep.applyMerge(message.merged) : this.#upkeep.applyTimes(message.timesBuilt)
   }
 
   /** Reports failed background work, which is tried again later. */
