@@ -1,0 +1,143 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Machine } from './site.ts'
+
+const checkout = join(import.meta.dirname, '../..')
+
+export interface SiteNodeOptions {
+  readonly machine: Machine
+  /** The data folder, which survives restarts. */
+  readonly folder: string
+  /** The values of settings by path, written before the first start. */
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** The folder of an unpacked package to run instead of the source. */
+  readonly packageFolder?: string | undefined
+  /** Further options of `shoal run`. */
+  readonly options?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface Published {
+  readonly lamport: number
+  readonly stream: string
+  readonly offset: number
+}
+
+/** A node on a machine of a site. Its API is bound to all addresses of the machine, so that the hub reaches it. */
+export class SiteNode {
+  readonly machine: Machine
+  readonly folder: string
+  readonly #options: SiteNodeOptions
+  #child: ChildProcess | undefined
+  #ended: Promise<unknown> = Promise.resolve()
+  #token: string | undefined
+  /** Its node ID, once it has run. */
+  id = ''
+  /** Its log of all runs. */
+  log = ''
+
+  constructor(options: SiteNodeOptions) {
+    this.#options = options
+    this.machine = options.machine
+    this.folder = options.folder
+    for (const [path, value] of Object.entries(options.settings ?? {})) this.setOffline(path, value)
+  }
+
+  get url(): string {
+    return `http://${this.machine.v4}:4454`
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid
+    if (pid === undefined) throw new Error('the node does not run')
+    return pid
+  }
+
+  /** Changes a setting of the stopped node. */
+  setOffline(path: string, value: unknown): void {
+    const args = ['settings', 'local', 'set', path, JSON.stringify(value), '--working-dir', this.folder]
+    execFileSync(process.execPath, [this.#command, ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
+  }
+
+  async start(): Promise<this> {
+    const { machine, options = [], env } = this.#options
+    const run = ['run', '--working-dir', this.folder, '--bind-api', '0.0.0.0:4454', '--print-addresses', ...options]
+    const args = ['netns', 'exec', machine.name, process.execPath, this.#command, ...run]
+    const child = spawn('ip', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+    this.#child = child
+    this.#ended = once(child, 'exit')
+    // A killed node does not read its input.
+    child.stdin.on('error', () => {})
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.log += text
+    })
+    const lines = createInterface(child.stdout)
+    const [line] = (await Promise.race([once(lines, 'line'), this.#ended])) as [unknown]
+    if (typeof line !== 'string') throw new Error(`the node did not start:\n${this.log}`)
+    this.id = (JSON.parse(line) as { nodeId: string }).nodeId
+    this.#token = undefined
+    return this
+  }
+
+  /** Stops it cleanly. */
+  async stop(): Promise<void> {
+    this.#child?.kill('SIGTERM')
+    await this.#ended
+    this.#child = undefined
+  }
+
+  async kill(): Promise<void> {
+    this.#child?.kill('SIGKILL')
+    await this.#ended
+    this.#child = undefined
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  /** Sends a request with a token of an app. */
+  async request(method: string, path: string, body?: unknown): Promise<Response> {
+    this.#token ??= await this.#authenticate()
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` }
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    const text = body === undefined ? null : JSON.stringify(body)
+    return fetch(`${this.url}${path}`, { method, headers, body: text, signal: AbortSignal.timeout(60_000) })
+  }
+
+  async json(method: string, path: string, body?: unknown): Promise<unknown> {
+    const response = await this.request(method, path, body)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return JSON.parse(text)
+  }
+
+  async publish(...payloads: readonly unknown[]): Promise<readonly Published[]> {
+    const data = payloads.map((payload) => ({ tags: ['site'], payload }))
+    return ((await this.json('POST', '/api/v2/events/publish', { data })) as { data: Published[] }).data
+  }
+
+  /** The lines of the answer to a query that are events. */
+  async query(query: string): Promise<readonly Record<string, unknown>[]> {
+    const response = await this.request('POST', '/api/v2/events/query', { query, order: 'asc' })
+    const lines = (await response.text()).split('\n').filter((line) => line !== '')
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ type }) => type === 'event')
+  }
+
+  async #authenticate(): Promise<string> {
+    const manifest = { appId: 'com.example.site', displayName: 'Site', version: '1.0.0' }
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${this.url}/api/v2/auth`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(manifest),
+    })
+    return ((await response.json()) as { token: string }).token
+  }
+
+  get #command(): string {
+    return join(this.#options.packageFolder ?? checkout, 'bin/shoal')
+  }
+}
