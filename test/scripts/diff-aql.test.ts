@@ -23,6 +23,7 @@ test('queries on which the reference differs on purpose, or crashes, are skipped
     R20: "FROM 'a' LET x := TIME(_) FILTER x = x",
   }
   for (const [rule, text] of Object.entries(examples)) assert.deepEqual(rulesOf(text), [rule], text)
+  assert.deepEqual(rulesOf('FROM [1] AGGREGATE SUM(_) LET x := _ AGGREGATE MAX(_)'), ['R4'])
   assert.deepEqual(
     Object.keys(examples),
     exclusions.map(({ rule }) => rule),
@@ -33,6 +34,7 @@ test('other queries are compared', () => {
   const examples = [
     "FROM ('a' | 'b') & KEY > 5 SELECT _, TIME(_)",
     "FROM 'a' FILTER _.x > 1 LET y := 2 AGGREGATE LAST(_.x)",
+    'FROM [1] LET x := _ AGGREGATE SUM(x) AGGREGATE MAX(_) LET x := _',
     'FROM [...[1], 2] LET x := _ SELECT { a: x, [4]: `t{x}` }',
   ]
   for (const text of examples) assert.deepEqual(rulesOf(text), [], text)
