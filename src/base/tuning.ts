@@ -21,6 +21,8 @@ export const tuning = {
   queryCreditBytes: 2 * 512 * 1024,
   /** Time slice of a query in milliseconds, before the scheduler switches to the next one. */
   sliceMs: 10,
+  /** Time slice of reads for other nodes in milliseconds, before messages of other nodes are processed. */
+  peerReadSliceMs: 4,
   /** First time slice of a query while others wait, in milliseconds: most queries finish within it. */
   firstSliceMs: 2,
   /** Milliseconds after which the slice of a long job ends early for a new query or subscription. */
