@@ -3,10 +3,10 @@ import { type AppendedFrames, nameOfStream, recordsHash } from '../../replicatio
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
 import { type CloseReason, type Effect, type Message, Sync, type TableRow } from '../../sync/index.ts'
-import type { OwnStreamsGate } from '../own-streams-gate.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
+import type { ReplicationGate } from './replication-gate.ts'
 
 type AnswerEffect = Extract<Effect, { do: 'read' | 'read-records' | 'read-evidence' | 'find-common' | 'list-points' }>
 
@@ -28,9 +28,11 @@ export interface ReplicatorOptions {
   /** A random number from 0 to before 1. */
   readonly random: () => number
   /** Makes publishing wait after a doubtful start; without one the own streams are known to be complete. */
-  readonly gate?: OwnStreamsGate | undefined
+  readonly gate?: ReplicationGate | undefined
   /** Called for what the operator has to know. */
   readonly onReport?: (report: Extract<Effect, { do: 'report' }>) => void
+  /** Called for addresses of nodes that a peer knows. */
+  readonly onLearned?: (learned: Extract<Effect, { do: 'learned-addresses' }>) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
   readonly onFailure: (error: unknown) => void
 }
@@ -148,6 +150,7 @@ export class Replicator {
         onReport?.(effect)
         break
       case 'learned-addresses':
+        this.#options.onLearned?.(effect)
         break
       case 'compare-own':
       case 'store':
