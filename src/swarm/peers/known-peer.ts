@@ -1,8 +1,9 @@
 /**
  * How an address became known: from the settings, by mDNS, from a discovery event, from a peer that knows the node, from
- * the node itself after a connection was made, or because it was the remote address of an inbound connection.
+ * the node itself after a connection was made, as the remote address of an inbound connection (which is not dialled), or
+ * because a dial has worked.
  */
-export type AddressSource = 'initial' | 'mdns' | 'event' | 'introduced' | 'identify' | 'inbound'
+export type AddressSource = 'initial' | 'mdns' | 'event' | 'introduced' | 'identify' | 'inbound' | 'dialled'
 
 /** What is known of a peer, for the operator. Plain data; times are milliseconds of a monotonic clock. */
 export interface KnownPeer {
