@@ -63,6 +63,34 @@ export const limits = {
   disputeRetryMs: 60_000,
   /** Maximum number of nodes in a swarm that a node tells its peers about. */
   swarmNodes: 1024,
+  /** Nodes whose addresses are known without a connection to them; initial peers come on top. */
+  knownPeers: 1024,
+  /** The last failed dials that are kept per peer. */
+  dialFailuresPerPeer: 10,
+  /** Connections that a node tries to make at the same time. */
+  dialsAtOnce: 2,
+  /** Milliseconds after which an attempt to connect is given up: long, for a swarm that starts all at once. */
+  dialMs: 30_000,
+  /** Milliseconds without a connection after which the node with the lower ID dials as well. */
+  lowerDialsAfterMs: 5000,
+  /** Shortest time before an address is dialled again, in milliseconds; doubled with each failure. */
+  minRedialMs: 1000,
+  /** Longest time before an address is dialled again, in milliseconds. */
+  maxRedialMs: 60_000,
+  /** Milliseconds after which a connection counts as one that works: the next dial comes at once when it ends. */
+  stableSessionMs: 10_000,
+  /** Milliseconds without an announcement after which a peer that is announced again is dialled at once. */
+  announcedAgainMs: 30_000,
+  /** Shortest time for which a peer is kept out that has sent what no honest node sends; doubled each time. */
+  minKeepOutMs: 60_000,
+  /** Longest time for which a peer is kept out, in milliseconds. */
+  maxKeepOutMs: 3_600_000,
+  /** Seconds for which discovery events count; the node repeats those of its addresses after half of it. */
+  discoverySeconds: 1_000_000,
+  /** Shortest time between two publications of changed addresses, in milliseconds. */
+  discoveryPauseMs: 10_000,
+  /** Peers that are kept out at the same time. */
+  keptOutPeers: 1024,
   /** Maximum number of heads in a replication message; more are sent in several. */
   headsPerMessage: 4096,
   /** Maximum size of a signed head without its topic. */

@@ -95,6 +95,8 @@ export const tuning = {
   reportStoredMs: 500,
   /** Requests for events in flight per peer. */
   wantsPerPeer: 4,
+  /** Milliseconds in which connected peers may find each other by themselves before they are introduced. */
+  introductionDelayMs: 3000,
   /** Milliseconds in which changes of the connected peers are gathered before the other peers are told. */
   neighboursDelayMs: 500,
   /** Longest delay before events are forwarded, in milliseconds: meanwhile they may come from another peer. */
