@@ -1,5 +1,5 @@
 export { decodeMessage, encodeMessage } from './exchange/message-codec.ts'
 export type { ReplicatedLog } from './exchange/replicated-log.ts'
-export { Replicator, type ReplicatorOptions, type Transport } from './exchange/replicator.ts'
+export { type PeerState, Replicator, type ReplicatorOptions, type Transport } from './exchange/replicator.ts'
 export { OwnStreamsGate } from './own-streams-gate.ts'
 export { swarmPort } from './swarm-port.ts'
