@@ -55,8 +55,34 @@ export const limits = {
   addressBytes: 256,
   /** Requests to peers in flight, over all peers: their answers take memory. */
   wantsInAll: 64,
-  /** Gossip intervals without any message after which a peer is disconnected. */
-  silentIntervals: 4,
+  /** Bytes of messages of a peer that wait to be stored, above which it is not read (backpressure). */
+  inputBytesPerPeer: 8 * 1024 * 1024,
+  /** Bytes of messages of a peer that wait to be stored, up to which it is read again. */
+  inputLowBytesPerPeer: 2 * 1024 * 1024,
+  /** Bytes of messages that wait to be stored, over all peers, above which those that send are not read. */
+  inputBytes: 64 * 1024 * 1024,
+  /** Bytes of messages that wait to be stored, over all peers, up to which they are read again. */
+  inputLowBytes: 32 * 1024 * 1024,
+  /** Bytes that may arrive from a peer that is not read: the largest message, and what was received with it. */
+  inputBytesSincePause: 32 * 1024 * 1024,
+  /** Bytes charged for each message that waits to be stored, in addition to its own. */
+  queuedMessageBytes: 1024,
+  /** Bytes of messages of peers that the store is given at a time; one may be larger. */
+  storingBytes: 32 * 1024 * 1024,
+  /** Answers that are read for peers at the same time, over all peers; one per peer. */
+  answersAtOnce: 8,
+  /** Bytes of answers that are being read for peers, or wait to be sent to congested ones; one may be larger. */
+  answerBytes: 64 * 1024 * 1024,
+  /** Bytes to which answers are limited while many wait to be sent; a single chunk may be larger. */
+  smallAnswerBytes: 1024 * 1024,
+  /** Milliseconds after which a peer is pinged from which nothing was heard. */
+  pingIdleMs: 20_000,
+  /** Pings without any message of a peer after which it is disconnected. */
+  unansweredPings: 3,
+  /** Milliseconds within which something has to be heard from a peer after a ping, unless the settings say otherwise. */
+  pingTimeoutMs: 5000,
+  /** Milliseconds by which this node is late that are not counted as silence of its peers: it was suspended. */
+  stallMs: 1000,
   /** Milliseconds after which events are tried again that cannot be stored yet: too far ahead, or without a free slot. */
   unstorableRetryMs: 60_000,
   /** Milliseconds after which two nodes with different histories of a stream compare them again. */
