@@ -89,6 +89,10 @@ export const tuning = {
   pushBytes: 32 * 1024,
   /** Bytes of events that a request may be answered with at once. */
   wantBytes: 4 * 1024 * 1024,
+  /** Bytes that are passed to a stream at a time, so that others get their turn; with its envelope one noise message. */
+  streamSliceBytes: 32 * 1024,
+  /** Bytes that a peer may send on a stream before they are read, the least that yamux allows: bounds delay and memory. */
+  streamWindowBytes: 256 * 1024,
   /** Size from which on a chunk is compressed for another node. */
   compressMessageFrom: 1024,
   /** Milliseconds in which stored events are gathered before their node is told. */
