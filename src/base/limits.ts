@@ -97,6 +97,17 @@ export const limits = {
   dialsAtOnce: 2,
   /** Milliseconds after which an attempt to connect is given up: long, for a swarm that starts all at once. */
   dialMs: 30_000,
+  /** Messages of a peer that may overtake its hello. */
+  earlyMessages: 64,
+  /** Reasons of failed connections that are counted one by one. */
+  countedReasons: 32,
+  /** Shortest and longest time in milliseconds after which the swarm thread is started again. */
+  minThreadRestartMs: 1000,
+  maxThreadRestartMs: 60_000,
+  /** Milliseconds to wait for a snapshot of the swarm. */
+  swarmSnapshotTimeoutMs: 1000,
+  /** Milliseconds for the swarm thread to say goodbye when the node stops. */
+  swarmStopMs: 2000,
   /** Milliseconds without a connection after which the node with the lower ID dials as well. */
   lowerDialsAfterMs: 5000,
   /** Shortest time before an address is dialled again, in milliseconds; doubled with each failure. */

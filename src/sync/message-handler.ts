@@ -126,7 +126,8 @@ export class MessageHandler {
     peer.clockAhead = time - options.wallClock()
     // A comparison is left out while much waits to be sent: the next digest starts it again.
     if (peer.isCongested) return []
-    if (Buffer.compare(digest, table.digest()) === 0) return []
+    peer.hasSameHeads = Buffer.compare(digest, table.digest()) === 0
+    if (peer.hasSameHeads) return []
     return [send(peer.name, { is: 'buckets', digests: table.buckets() })]
   }
 

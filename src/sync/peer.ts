@@ -38,6 +38,8 @@ export class Peer {
   hasWaitingInput = false
   /** Microseconds by which its wall clock is ahead of the own one. */
   clockAhead = 0
+  /** Whether its last digest was the own one. */
+  hasSameHeads = false
   /** The duration of the last round trip, in milliseconds. */
   roundTripMs: number | undefined
   /** The ping by which the round trip is measured. */

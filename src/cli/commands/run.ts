@@ -41,6 +41,7 @@ export interface RunOptions {
   readonly exitOnStdinClose?: boolean
   readonly retentionInterval?: string
   readonly memoryLimit?: string
+  readonly standalone?: boolean
 }
 
 /** Runs a node until a signal stops it; returns the exit code. Throws for invalid options. */
@@ -115,10 +116,13 @@ function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
   const logFilter = fromEnvironment('logFilter')
   const { retentionInterval } = options
   const memoryLimit = options.memoryLimit ?? fromEnvironment('memoryLimit')
+  const isStandalone =
+    options.standalone === true || switchedOn('SHOAL_STANDALONE', fromEnvironment('standalone') ?? 'off', false)
   return {
     folder: resolve(dataFolder(options.workingDir)),
     endpoints: endpointsOf(options),
     api: apiOptionsOf(options),
+    replicates: !isStandalone,
     ...(logFilter !== undefined && { logFilter }),
     ...(memoryLimit !== undefined && { memoryLimit: parseMemoryLimit(memoryLimit) }),
     ...(retentionInterval !== undefined && { retentionMs: millisecondsOf(retentionInterval) }),

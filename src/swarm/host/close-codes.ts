@@ -24,6 +24,7 @@ const words: Readonly<Record<SessionCloseReason, string>> = {
   tooManyRequests: 'too many requests',
   silent: 'nothing was heard for too long',
   badRecord: 'bad record',
+  tooMuchInput: 'too much input',
   badBlock: 'bad block',
   tooManyBlockRequests: 'too many requests for blocks',
   double: 'another connection to this node is kept',
