@@ -127,6 +127,14 @@ export const limits = {
   connectionCloseMs: 1000,
   /** Milliseconds between two checks whether the sessions make progress. */
   sessionCheckMs: 5000,
+  /** Milliseconds between two announcements of a node on the local network. */
+  mdnsIntervalMs: 10_000,
+  /** Shortest time between two answers to queries on the local network, in milliseconds. */
+  mdnsAnswerMs: 1000,
+  /** Packets of multicast DNS that are read per interval; most belong to other programs. */
+  mdnsPackets: 5000,
+  /** Maximum size of a packet of multicast DNS that is read. */
+  mdnsPacketBytes: 9000,
   /** Maximum size of a message of the exchange of blocks: a block of 512 KiB and its envelope. */
   exchangeMessageBytes: 512 * 1024 + 128,
   /** Maximum size of a content identifier in a message; those of blocks have 36 bytes. */
