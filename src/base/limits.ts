@@ -101,10 +101,14 @@ export const limits = {
   sessionQueueBytes: 32 * 1024 * 1024,
   /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
   congestedBytes: 1024 * 1024,
+  /** Bytes of incomplete messages of all peers, at which the session with the largest one is closed. */
+  unreadSwarmBytes: 48 * 1024 * 1024,
+  /** Length of the display name of another node, in characters; the rest is cut off. */
+  agentLength: 256,
   /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */
   connectionBufferBytes: 8 * 1024 * 1024,
   /** Streams of a connection that are open at the same time, in each direction. */
-  streamsPerConnection: 16,
+  streamsPerConnection: 8,
   /** Streams that a peer may open during the life of a connection; a node opens four. */
   streamsOfConnection: 64,
   /** Open connections to other nodes. */

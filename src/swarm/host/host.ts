@@ -30,6 +30,8 @@ export class Host {
   #listening: readonly Multiaddr[] = []
   #libp2p: Libp2p | undefined
   #checks: Timer | undefined
+  /** Received bytes that are not part of a delivered message, over all sessions. */
+  #unreadBytes = 0
   #stopping: Promise<void> | undefined
   readonly #swarmKey: Buffer
   #discovery: Discovery | undefined
@@ -202,6 +204,7 @@ export class Host {
       listenAddresses: addresses,
       streams,
       runtime: this.#options.runtime,
+      unreadChanged: (change) => this.#countUnread(change),
       closeConnection: () => this.#close(connection),
     })
     this.#sessions.set(connection.id, session)
@@ -225,7 +228,7 @@ export class Host {
 
   #identified({ connection, agentVersion, listenAddrs }: IdentifyResult): void {
     const addresses = listenAddrs.map(addressText).slice(0, limits.addressesPerNode)
-    this.#setups.get(connection.id)?.identified({ agent: agentVersion, addresses })
+    this.#setups.get(connection.id)?.identified({ agent: agentVersion?.slice(0, limits.agentLength), addresses })
   }
 
   #closed(connection: Connection): void {
@@ -235,6 +238,9 @@ export class Host {
     this.#setups.delete(connection.id)
     this.#sessions.get(connection.id)?.connectionLost(undefined)
     this.#sessions.delete(connection.id)
+    // Who is known is remembered elsewhere: identities are free, and the peer store of libp2p has no limit.
+    if (this.#libp2p?.getConnections(connection.remotePeer).length === 0)
+      this.#libp2p.peerStore.delete(connection.remotePeer).catch(() => {})
   }
 
   #keyFailed(connection: MultiaddrConnection, failure: Error): void {
@@ -259,6 +265,14 @@ export class Host {
     } finally {
       timers.clear(timer)
     }
+  }
+
+  /** A peer can make this node hold the largest message on each connection, and make many connections. */
+  #countUnread(change: number): void {
+    this.#unreadBytes += change
+    if (this.#unreadBytes <= limits.unreadSwarmBytes) return
+    const [largest] = [...this.#sessions.values()].sort((a, b) => b.unreadBytes - a.unreadBytes)
+    largest?.close('tooMuchUnread', true)
   }
 
   #checkProgress(): void {
