@@ -166,10 +166,14 @@ export const limits = {
   sessionQueueBytes: 32 * 1024 * 1024,
   /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
   congestedBytes: 1024 * 1024,
+  /** Bytes of incomplete messages of all peers, at which the session with the largest one is closed. */
+  unreadSwarmBytes: 48 * 1024 * 1024,
+  /** Length of the display name of another node, in characters; the rest is cut off. */
+  agentLength: 256,
   /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */
   connectionBufferBytes: 8 * 1024 * 1024,
   /** Streams of a connection that are open at the same time, in each direction. */
-  streamsPerConnection: 16,
+  streamsPerConnection: 8,
   /** Streams that a peer may open during the life of a connection; a node opens four. */
   streamsOfConnection: 64,
   /** Open connections to other nodes. */
@@ -192,6 +196,14 @@ export const limits = {
   connectionCloseMs: 1000,
   /** Milliseconds between two checks whether the sessions make progress. */
   sessionCheckMs: 5000,
+  /** Milliseconds between two announcements of a node on the local network. */
+  mdnsIntervalMs: 10_000,
+  /** Shortest time between two answers to queries on the local network, in milliseconds. */
+  mdnsAnswerMs: 1000,
+  /** Packets of multicast DNS that are read per interval; most belong to other programs. */
+  mdnsPackets: 5000,
+  /** Maximum size of a packet of multicast DNS that is read. */
+  mdnsPacketBytes: 9000,
   /** Maximum size of a message of the exchange of blocks: a block of 512 KiB and its envelope. */
   exchangeMessageBytes: 512 * 1024 + 128,
   /** Maximum size of a content identifier in a message; those of blocks have 36 bytes. */

@@ -28,8 +28,10 @@ export interface ChannelEvents {
   message(bytes: Buffer): void
   /** A message has left the queue. */
   sent(bytes: number): void
-  /** The number of waiting bytes has changed. */
+  /** The number of bytes that wait to be sent has changed. */
   queueChanged(): void
+  /** The number of received bytes that are not part of a delivered message has changed. */
+  unreadChanged(change: number): void
   /** The peer sends no more; its reason as a code. */
   ended(code: number): void
   /** The queue was sent, after `end` was called. */
@@ -55,6 +57,8 @@ export class ChannelStream {
   /** When the frame that is being received has begun, and when a slice was sent last, by the steady clock. */
   #frameSince: number | undefined
   #sentAt = 0
+  /** The unread bytes that were reported. */
+  #countedUnread = 0
   sentBytes = 0
   receivedBytes = 0
 
@@ -143,14 +147,17 @@ export class ChannelStream {
     return this.#queue.bytes > 0 && now - this.#sentAt > limits.stalledMs ? 'tooSlow' : undefined
   }
 
-  abort(error: Error): void {
+  /** Drops what was received, when the session is over: the connection may take a while to close. */
+  discard(): void {
     this.#isClosed = true
     this.#queue.clear()
-    this.#stream.abort(error)
+    this.#reader.clear()
+    this.#countUnread()
   }
 
   #received(bytes: Uint8Array): void {
     this.receivedBytes += bytes.length
+    if (this.#isClosed) return
     this.#reader.push(bytes)
     this.#deliver()
   }
@@ -164,6 +171,13 @@ export class ChannelStream {
     }
     if (!this.#reader.isWithinFrame) this.#frameSince = undefined
     else this.#frameSince ??= this.#clock.steadyMs()
+    this.#countUnread()
+  }
+
+  #countUnread(): void {
+    const change = this.#reader.waitingBytes - this.#countedUnread
+    this.#countedUnread += change
+    if (change !== 0) this.#events?.unreadChanged(change)
   }
 
   #nextFrame(): Frame | undefined {
@@ -231,6 +245,7 @@ const ignored: ChannelEvents = {
   message: () => {},
   sent: () => {},
   queueChanged: () => {},
+  unreadChanged: () => {},
   ended: () => {},
   flushed: () => {},
   malformed: () => {},

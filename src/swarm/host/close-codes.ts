@@ -10,6 +10,8 @@ export const hostCloseCodes = {
   tooSlow: 67,
   /** A message was begun and not completed in time. */
   stalled: 68,
+  /** The largest incomplete message, when those of all peers take too much memory. */
+  tooMuchUnread: 69,
 } as const
 
 export const sessionCloseCodes = { ...closeCodes, ...blockCloseCodes, ...hostCloseCodes } as const
@@ -32,6 +34,7 @@ const words: Readonly<Record<SessionCloseReason, string>> = {
   otherTopic: 'another topic',
   tooSlow: 'the receiver is too slow: too many bytes wait to be sent',
   stalled: 'a message was begun and not completed in time',
+  tooMuchUnread: 'incomplete messages take too much memory, and this one is the largest',
 }
 
 /** The reason of a code that a peer has sent; undefined for one of a later version. */

@@ -53,6 +53,15 @@ export class FrameReader {
     return this.waitingBytes > 0 || this.#length !== undefined
   }
 
+  /** Drops everything that has arrived. */
+  clear(): void {
+    this.#input.length = 0
+    this.#at = 0
+    this.#available = 0
+    this.#message = Buffer.alloc(0)
+    this.#filled = 0
+  }
+
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return
     this.#input.push(bytes)

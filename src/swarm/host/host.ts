@@ -9,6 +9,8 @@ import { type Channel, channels, protocolOf } from './channel.ts'
 import { anotherNode, DialFailure, failureOf, HandshakeFailure, reasonOf } from './dial-failure.ts'
 import type { HostOptions } from './host-options.ts'
 import { createNode } from './libp2p-node.ts'
+import { Discovery } from './mdns/discovery.ts'
+import { serviceName } from './mdns/service-name.ts'
 import { type Session, StreamSession } from './session.ts'
 import { ConnectionSetup } from './setup.ts'
 
@@ -28,10 +30,18 @@ export class Host {
   #listening: readonly Multiaddr[] = []
   #libp2p: Libp2p | undefined
   #checks: Timer | undefined
+  /** Received bytes that are not part of a delivered message, over all sessions. */
+  #unreadBytes = 0
   #stopping: Promise<void> | undefined
+  readonly #swarmKey: Buffer
+  #discovery: Discovery | undefined
+  #mdnsChange: Promise<void> = Promise.resolve()
 
   private constructor(options: HostOptions) {
     this.#options = options
+    const swarmKey = decodeBase64(options.swarmKey)
+    assert(swarmKey?.length === 32, 'a swarm key has 32 bytes')
+    this.#swarmKey = swarmKey
     this.setAnnounce(options.announce)
   }
 
@@ -73,6 +83,31 @@ export class Host {
     this.#announce = addresses.map((address) => multiaddr(address))
   }
 
+  /** Finds peers on the local network, and lets them find this node, or stops it. */
+  setMdns(isOn: boolean): Promise<void> {
+    // One change after the other: each knows what the one before it has left.
+    this.#mdnsChange = this.#mdnsChange.then(() => this.#changeMdns(isOn))
+    return this.#mdnsChange
+  }
+
+  async #changeMdns(isOn: boolean): Promise<void> {
+    const { topic, key, runtime, log, onFound } = this.#options
+    if (!isOn || this.#stopping !== undefined) {
+      await this.#discovery?.stop()
+      this.#discovery = undefined
+      return
+    }
+    this.#discovery ??= await Discovery.start({
+      service: serviceName(this.#swarmKey, topic),
+      self: Buffer.from(key.publicKey).toString('latin1'),
+      listening: () => this.addresses,
+      announce: () => this.#announce.map(addressText),
+      runtime,
+      log,
+      onFound: ({ peer, addresses }) => onFound(peer, addresses, 'mdns'),
+    })
+  }
+
   /** Tells the peers, closes all connections and stops to listen. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
@@ -84,17 +119,15 @@ export class Host {
     for (const setup of this.#setups.values()) setup.fail(new HandshakeFailure('this node stops'))
     const closing = [...this.#sessions.values()].map((session) => session.closed)
     for (const session of this.#sessions.values()) session.close('stopping', true)
-    await Promise.all(closing)
+    await Promise.all([...closing, this.setMdns(false)])
     await this.#libp2p?.stop()
   }
 
   async #start(): Promise<void> {
     const { listen, runtime, key, agent, accepts = () => true } = this.#options
-    const swarmKey = decodeBase64(this.#options.swarmKey)
-    assert(swarmKey?.length === 32, 'a swarm key has 32 bytes')
     const libp2p = await createNode({
       key,
-      swarmKey,
+      swarmKey: this.#swarmKey,
       listen: await availableEndpoints(listen),
       agent,
       runtime,
@@ -117,6 +150,7 @@ export class Host {
       )
     await libp2p.start()
     this.#checks = runtime.timers.setInterval(() => this.#checkProgress(), limits.sessionCheckMs).unref()
+    await this.setMdns(this.#options.mdns)
   }
 
   async #connect(peer: string, address: Multiaddr, signal: AbortSignal): Promise<Session> {
@@ -170,6 +204,7 @@ export class Host {
       listenAddresses: addresses,
       streams,
       runtime: this.#options.runtime,
+      unreadChanged: (change) => this.#countUnread(change),
       closeConnection: () => this.#close(connection),
     })
     this.#sessions.set(connection.id, session)
@@ -193,7 +228,7 @@ export class Host {
 
   #identified({ connection, agentVersion, listenAddrs }: IdentifyResult): void {
     const addresses = listenAddrs.map(addressText).slice(0, limits.addressesPerNode)
-    this.#setups.get(connection.id)?.identified({ agent: agentVersion, addresses })
+    this.#setups.get(connection.id)?.identified({ agent: agentVersion?.slice(0, limits.agentLength), addresses })
   }
 
   #closed(connection: Connection): void {
@@ -203,6 +238,9 @@ export class Host {
     this.#setups.delete(connection.id)
     this.#sessions.get(connection.id)?.connectionLost(undefined)
     this.#sessions.delete(connection.id)
+    // Who is known is remembered elsewhere: identities are free, and the peer store of libp2p has no limit.
+    if (this.#libp2p?.getConnections(connection.remotePeer).length === 0)
+      this.#libp2p.peerStore.delete(connection.remotePeer).catch(() => {})
   }
 
   #keyFailed(connection: MultiaddrConnection, failure: Error): void {
@@ -227,6 +265,14 @@ export class Host {
     } finally {
       timers.clear(timer)
     }
+  }
+
+  /** A peer can make this node hold the largest message on each connection, and make many connections. */
+  #countUnread(change: number): void {
+    this.#unreadBytes += change
+    if (this.#unreadBytes <= limits.unreadSwarmBytes) return
+    const [largest] = [...this.#sessions.values()].sort((a, b) => b.unreadBytes - a.unreadBytes)
+    largest?.close('tooMuchUnread', true)
   }
 
   #checkProgress(): void {

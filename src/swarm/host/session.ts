@@ -28,8 +28,8 @@ export interface Session {
   waitingOn(channel: Channel): number
   readonly sentBytes: number
   readonly receivedBytes: number
-  /** Stops reading, so that the peer has to stop sending, or goes on. */
-  pause(isPaused: boolean): void
+  /** Stops reading, so that the peer has to stop sending, or goes on; on all channels or on one. */
+  pause(isPaused: boolean, channel?: Channel): void
   onMessage: (channel: Channel, bytes: Buffer) => void
   /** More than 1 MiB waits on the live stream, or less than half of it again. */
   onCongested: (isCongested: boolean) => void
@@ -49,6 +49,8 @@ export interface SessionParts {
   readonly listenAddresses: readonly string[]
   readonly streams: Readonly<Record<Channel, ChannelStream>>
   readonly runtime: Runtime
+  /** The number of unread bytes has changed. */
+  readonly unreadChanged: (change: number) => void
   /** Called once, when the session is over. */
   readonly closeConnection: () => Promise<void>
 }
@@ -102,6 +104,11 @@ export class StreamSession implements Session {
     return sum(this.#streams, ({ receivedBytes }) => receivedBytes)
   }
 
+  /** Received bytes that are not part of a delivered message. */
+  get unreadBytes(): number {
+    return sum(this.#streams, ({ unreadBytes }) => unreadBytes)
+  }
+
   waitingOn(channel: Channel): number {
     return this.#streams[channel].waitingBytes
   }
@@ -121,9 +128,9 @@ export class StreamSession implements Session {
     this.#checkCongestion()
   }
 
-  pause(isPaused: boolean): void {
+  pause(isPaused: boolean, only?: Channel): void {
     if (this.#isOver) return
-    for (const channel of channels) this.#streams[channel].pause(isPaused)
+    for (const channel of only === undefined ? channels : [only]) this.#streams[channel].pause(isPaused)
   }
 
   close(reason: SessionCloseReason, atOnce = false): void {
@@ -171,6 +178,7 @@ export class StreamSession implements Session {
         if (!this.#isOver) this.onSent(channel, bytes)
       },
       queueChanged: () => this.#checkCongestion(),
+      unreadChanged: (change) => this.#parts.unreadChanged(change),
       ended: (code) => this.#endedByPeer(channel, code),
       flushed: () => {
         this.#sending.delete(channel)
@@ -215,6 +223,7 @@ export class StreamSession implements Session {
     const reason = words ?? reasonText(end)
     assert(reason.length > 0, 'a session ends with a reason')
     void this.#parts.closeConnection().then(this.#closed.resolve)
+    for (const channel of channels) this.#streams[channel].discard()
     queueMicrotask(() => this.onClose(reason, end))
   }
 }

@@ -4,6 +4,7 @@ import type { Connection, Stream } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
 import { limits } from '../../../src/base/limits.ts'
 import { type Runtime, systemRuntime } from '../../../src/runtime/system-runtime.ts'
+import { lengthPrefix } from '../../../src/swarm/host/frames.ts'
 import { encodeOpening } from '../../../src/swarm/host/opening.ts'
 import { collectGarbage } from '../../support/collect-garbage.ts'
 import type { TestScope } from '../../support/folder.ts'
@@ -41,7 +42,8 @@ async function rawSession(t: TestScope, host: TestHost): Promise<RawSession> {
   const streams = { live: await open('live'), sync: await open('sync'), blocks: await open('blocks') }
   for (const stream of Object.values(streams)) stream.addEventListener('message', () => {})
   streams.live.send(framed(encodeOpening({ topic: 'test-topic' })))
-  return { connection, streams, at: await eventually(() => host.sessions[0]) }
+  const name = Buffer.from(node.peerId.toCID().multihash.digest.subarray(4)).toString('latin1')
+  return { connection, streams, at: await eventually(() => host.sessions.find(({ session }) => session.peer === name)) }
 }
 
 /** Another peer can still use the host. */
@@ -160,21 +162,49 @@ for (const [name, opening] of [
     await eventually(() => connection.status !== 'open')
   })
 
-test('a byte per frame takes little memory', async (t) => {
+test('a byte per yamux frame takes little memory, and arrives', async (t) => {
   const host = await TestHost.start(t)
   const { streams, at } = await rawSession(t, host)
   at.session.pause(true)
   collectGarbage()
   const before = process.memoryUsage()
-  streams.blocks.send(Buffer.from('808008', 'hex'))
-  for (let i = 0; i < 100_000; i++) {
+  const size = 20_000
+  streams.blocks.send(lengthPrefix(size))
+  for (let i = 0; i < size; i++) {
     streams.blocks.send(Buffer.of(1))
     if (i % 1000 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
-  await eventually(() => at.session.receivedBytes >= 0)
   collectGarbage()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
-  assert.ok(heapUsed + arrayBuffers - before.heapUsed - before.arrayBuffers < 60 * 1024 * 1024)
+  assert.ok(heapUsed + arrayBuffers - before.heapUsed - before.arrayBuffers < 16 * 1024 * 1024)
   at.session.pause(false)
-  assert.equal(limits.exchangeMessageBytes > 0, true)
+  await eventually(() => at.messages[0]?.bytes.length === size)
+})
+
+test('when incomplete messages take too much memory, the largest one closes its session', async (t) => {
+  const host = await TestHost.start(t)
+  const greedy = [await rawSession(t, host), await rawSession(t, host), await rawSession(t, host)]
+  const other = await TestHost.start(t)
+  const [own] = await other.connect(host)
+  const prefix = lengthPrefix(limits.syncMessageBytes)
+  const piece = Buffer.alloc(128 * 1024)
+  const flood = async ({ streams: { sync } }: RawSession): Promise<void> => {
+    sync.send(prefix)
+    for (
+      let sent = prefix.length;
+      sent < limits.syncMessageBytes - piece.length && sync.status === 'open';
+      sent += piece.length
+    ) {
+      sync.send(piece)
+      await eventually(() => sync.writeBufferLength === 0 || sync.status !== 'open')
+    }
+  }
+  await Promise.all(greedy.map(flood))
+  await eventually(() => greedy.some(({ at }) => at.closed !== undefined))
+  const closed = greedy.filter(({ at }) => at.closed !== undefined)
+  for (const { at } of closed) assert.equal(at.closed?.end.code, 'tooMuchUnread')
+  assert.ok(closed.length < 3)
+  own.session.send('live', Buffer.from('hello'))
+  await eventually(() => host.sessions.find(({ messages }) => messages.length === 1))
+  assert.equal(own.closed, undefined)
 })

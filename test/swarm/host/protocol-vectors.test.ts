@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { publicSwarmKey } from '../../../src/settings/index.ts'
 import { endFrame, lengthPrefix } from '../../../src/swarm/host/frames.ts'
 import { sessionCloseCodes } from '../../../src/swarm/host/index.ts'
+import { serviceName } from '../../../src/swarm/host/mdns/service-name.ts'
 import { decodeOpening, encodeOpening } from '../../../src/swarm/host/opening.ts'
 
 /** The test vector of docs/protocol.md. */
@@ -24,4 +26,9 @@ test('every close code is used once', () => {
   const codes = Object.values(sessionCloseCodes)
   assert.equal(new Set(codes).size, codes.length)
   for (const code of codes) assert.ok(code > 0 && code < 256)
+})
+
+test('the service name of the default swarm is that of the documentation', () => {
+  const { topic = '', defaultService } = documented()
+  assert.equal(serviceName(Buffer.from(publicSwarmKey, 'base64'), topic), defaultService)
 })

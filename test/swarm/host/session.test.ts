@@ -134,3 +134,16 @@ test('twenty hosts that dial one at once are all connected', async (t) => {
   for (const { session } of one.sessions) session.send('live', Buffer.from('welcome'))
   await eventually(() => others.every(({ sessions }) => sessions[0]?.messages.length === 1))
 })
+
+test('one channel can be paused while the others go on', async (t) => {
+  const a = await TestHost.start(t)
+  const b = await TestHost.start(t)
+  const [atA, atB] = await a.connect(b)
+  atB.session.pause(true, 'sync')
+  atA.session.send('sync', Buffer.from('later'))
+  atA.session.send('live', Buffer.from('now'))
+  await eventually(() => atB.messages.length === 1)
+  assert.equal(atB.messages[0]?.channel, 'live')
+  atB.session.pause(false, 'sync')
+  await eventually(() => atB.messages.length === 2)
+})
