@@ -204,6 +204,10 @@ test('of two dials at the same time, the one of the higher ID stays, in whatever
       assert.deepEqual(node.connected(peer, second, 1000), [leaving.id])
       node.disconnected(peer, leaving.id, 'double', 2000)
       assert.ok(node.isConnected(peer))
+      assert.deepEqual(
+        node.snapshot()[0]?.sessions.map(({ direction }) => direction),
+        [staying],
+      )
       assert.deepEqual(node.due(60_000), [])
     }
 })
