@@ -55,8 +55,34 @@ export const limits = {
   addressBytes: 256,
   /** Requests to peers in flight, over all peers: their answers take memory. */
   wantsInAll: 64,
-  /** Gossip intervals without any message after which a peer is disconnected. */
-  silentIntervals: 4,
+  /** Bytes of messages of a peer that wait to be stored, above which it is not read (backpressure). */
+  inputBytesPerPeer: 8 * 1024 * 1024,
+  /** Bytes of messages of a peer that wait to be stored, up to which it is read again. */
+  inputLowBytesPerPeer: 2 * 1024 * 1024,
+  /** Bytes of messages that wait to be stored, over all peers, above which those that send are not read. */
+  inputBytes: 64 * 1024 * 1024,
+  /** Bytes of messages that wait to be stored, over all peers, up to which they are read again. */
+  inputLowBytes: 32 * 1024 * 1024,
+  /** Bytes that may arrive from a peer that is not read: the largest message, and what was received with it. */
+  inputBytesSincePause: 32 * 1024 * 1024,
+  /** Bytes charged for each message that waits to be stored, in addition to its own. */
+  queuedMessageBytes: 1024,
+  /** Bytes of messages of peers that the store is given at a time; one may be larger. */
+  storingBytes: 32 * 1024 * 1024,
+  /** Answers that are read for peers at the same time, over all peers; one per peer. */
+  answersAtOnce: 8,
+  /** Bytes of answers that are being read for peers, or wait to be sent to congested ones; one may be larger. */
+  answerBytes: 64 * 1024 * 1024,
+  /** Bytes to which answers are limited while many wait to be sent; a single chunk may be larger. */
+  smallAnswerBytes: 1024 * 1024,
+  /** Milliseconds after which a peer is pinged from which nothing was heard. */
+  pingIdleMs: 20_000,
+  /** Pings without any message of a peer after which it is disconnected. */
+  unansweredPings: 3,
+  /** Milliseconds within which something has to be heard from a peer after a ping, unless the settings say otherwise. */
+  pingTimeoutMs: 5000,
+  /** Milliseconds by which this node is late that are not counted as silence of its peers: it was suspended. */
+  stallMs: 1000,
   /** Milliseconds after which events are tried again that cannot be stored yet: too far ahead, or without a free slot. */
   unstorableRetryMs: 60_000,
   /** Milliseconds after which two nodes with different histories of a stream compare them again. */
@@ -121,6 +147,40 @@ export const limits = {
   forwards: 4096,
   /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */
   forwardedBytes: 1024 * 1024,
+  /** Maximum size of a message on the live stream: the heads of a large table. */
+  liveMessageBytes: 2 * 1024 * 1024,
+  /** Maximum size of a topic that a node names when it connects: 60 characters. */
+  openingBytes: 240,
+  /** Bytes of messages for a peer that wait to be sent, at which its session is closed: a largest one and others. */
+  sessionQueueBytes: 32 * 1024 * 1024,
+  /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
+  congestedBytes: 1024 * 1024,
+  /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */
+  connectionBufferBytes: 8 * 1024 * 1024,
+  /** Streams of a connection that are open at the same time, in each direction. */
+  streamsPerConnection: 16,
+  /** Streams that a peer may open during the life of a connection; a node opens four. */
+  streamsOfConnection: 64,
+  /** Open connections to other nodes. */
+  swarmConnections: 512,
+  /** Connections of other nodes that are being set up: all nodes of a site may restart at once. */
+  pendingSwarmConnections: 256,
+  /** Connections of other nodes that are accepted per second from one address, where several nodes may run. */
+  swarmConnectionsPerSecond: 200,
+  /** Milliseconds within which the nonces of the swarm key have to be exchanged. */
+  swarmKeyTimeoutMs: 5000,
+  /** Milliseconds within which a connection has to be encrypted and its streams opened; long for a site that restarts. */
+  sessionSetupMs: 30_000,
+  /** Milliseconds for which a session waits for the name and addresses of its peer. */
+  identifyMs: 5000,
+  /** Milliseconds within which a message has to arrive completely. */
+  incompleteMessageMs: 60_000,
+  /** Milliseconds for which a session that is closed still sends and receives what waits. */
+  sessionCloseMs: 5000,
+  /** Milliseconds for which the last bytes of a connection may take to be sent, before it is cut. */
+  connectionCloseMs: 1000,
+  /** Milliseconds between two checks whether the sessions make progress. */
+  sessionCheckMs: 5000,
   /** Maximum size of a message of the exchange of blocks: a block of 512 KiB and its envelope. */
   exchangeMessageBytes: 512 * 1024 + 128,
   /** Maximum size of a content identifier in a message; those of blocks have 36 bytes. */

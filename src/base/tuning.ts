@@ -21,6 +21,8 @@ export const tuning = {
   queryCreditBytes: 2 * 512 * 1024,
   /** Time slice of a query in milliseconds, before the scheduler switches to the next one. */
   sliceMs: 10,
+  /** Time slice of reads for other nodes in milliseconds, before messages of other nodes are processed. */
+  peerReadSliceMs: 4,
   /** First time slice of a query while others wait, in milliseconds: most queries finish within it. */
   firstSliceMs: 2,
   /** Milliseconds after which the slice of a long job ends early for a new query or subscription. */
@@ -87,6 +89,10 @@ export const tuning = {
   pushBytes: 32 * 1024,
   /** Bytes of events that a request may be answered with at once. */
   wantBytes: 4 * 1024 * 1024,
+  /** Bytes that are passed to a stream at a time, so that others get their turn; with its envelope one noise message. */
+  streamSliceBytes: 32 * 1024,
+  /** Bytes that a peer may send on a stream before they are read, the least that yamux allows: bounds delay and memory. */
+  streamWindowBytes: 256 * 1024,
   /** Size from which on a chunk is compressed for another node. */
   compressMessageFrom: 1024,
   /** Milliseconds in which stored events are gathered before their node is told. */

@@ -1,6 +1,6 @@
 export { decodeMessage, encodeMessage } from './exchange/message-codec.ts'
 export type { ReplicatedLog } from './exchange/replicated-log.ts'
-export { Replicator, type ReplicatorOptions, type Transport } from './exchange/replicator.ts'
+export { type PeerState, Replicator, type ReplicatorOptions, type Transport } from './exchange/replicator.ts'
 export { OwnStreamsGate } from './own-streams-gate.ts'
 export { type Discovery, discoveryPayload, isPublic, parseDiscovery } from './peers/index.ts'
 export type { PeerConnection, PingStatistics, SwarmCounters, SwarmSnapshot } from './snapshot.ts'

@@ -30,6 +30,7 @@ import type {
   StreamStatus,
 } from '../port/index.ts'
 import { backUp } from './backup/back-up.ts'
+import type { LogLink } from './link/log-link.ts'
 import { type EventStoreOptions, StoreThreads } from './store-threads.ts'
 
 export type { EventStoreOptions } from './store-threads.ts'
@@ -222,6 +223,14 @@ export class SqliteEventStore implements EventStore {
 
   read(selection: Selection): Reading {
     return this.start('read', selection)
+  }
+
+  /**
+   * A link by which another thread replicates this log, see `LinkedLog`. What that thread receives is not told to
+   * `onCommit` here. It has to close the link before the store is closed.
+   */
+  link(): LogLink {
+    return this.#threads.link()
   }
 
   /** Starts a job of the reader module. */

@@ -13,6 +13,7 @@ import { PieceQueue } from '../jobs/piece-queue.ts'
 import type { Appended, AppendRequest, Reading } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
 import { AppendNotices } from './append-notices.ts'
+import { type LogLink, newLogLink } from './link/log-link.ts'
 import { PendingCalls } from './pending-calls.ts'
 import { PostSignal } from './post-signal.ts'
 import { defaultReaderCount, type ReaderCount, ReaderPool } from './reader/reader-pool.ts'
@@ -55,6 +56,7 @@ export interface EventStoreOptions {
 export class StoreThreads {
   readonly #options: EventStoreOptions
   readonly #posts = new PostSignal()
+  readonly #counts = new SharedCounts().memory
   readonly #writer: Worker
   readonly #readers: ReaderPool
   readonly #sealer: SealerHost
@@ -83,7 +85,7 @@ export class StoreThreads {
       started: (sealer) => this.#watch('sealer', sealer),
       startFailed: (error) => this.#threads.startFailed('sealer', error),
     })
-    const counts = new SharedCounts().memory
+    const counts = this.#counts
     const { port: sealer, ended } = this.#sealer
     const shared = { counts, sealerEnded: ended.memory, posts: this.#posts.memory }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), sealer, ...shared }
@@ -180,6 +182,16 @@ export class StoreThreads {
 
   onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
     return this.#ended === undefined ? this.#notices.add(listener) : () => {}
+  }
+
+  /** A link to the writer for another thread. */
+  link(): LogLink {
+    if (this.#ended !== undefined) throw this.#ended
+    const { file, kind, key } = this.#options
+    const parts = { file, kind, own: key.publicKey, counts: this.#counts, posts: this.#posts.memory }
+    const [link, caller] = newLogLink(parts)
+    this.#post({ caller }, [caller])
+    return link
   }
 
   /** Tests with a write that changes nothing whether the disk works again. */
