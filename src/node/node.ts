@@ -4,7 +4,7 @@ import { MemoryAccount } from '../client-memory/account.ts'
 import { defaultMemoryLimit } from '../client-memory/memory-limit.ts'
 import type { Events } from '../events/index.ts'
 import type { Files } from '../files/index.ts'
-import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
+import { type KeyPair, type NodeId, nodeIdOf, peerIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../logging/index.ts'
 import { Health } from '../observability/health.ts'
 import { addProcessMetrics, Metrics } from '../observability/metrics.ts'
@@ -162,6 +162,11 @@ export class Node {
 
   get addresses(): Addresses {
     return this.#resources.listeners.addresses
+  }
+
+  /** The ID by which other nodes connect to it, in `/swarm/initialPeers`. */
+  get peerId(): string {
+    return peerIdOf(this.key.publicKey)
   }
 
   get usesPublicSwarmKey(): boolean {

@@ -20,6 +20,7 @@ import { OwnStreamsGate, type SwarmStore } from '../swarm/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 import { ReadingMetrics } from './reading-metrics.ts'
+import { aheadOfPeers, heardOffsets, type LatestSnapshot } from './swarm-status.ts'
 
 /** Buckets for the number of requests per group commit. */
 const powersOfTwo = Array.from({ length: 10 }, (_, exponent) => 2 ** exponent)
@@ -43,6 +44,8 @@ interface Parts extends Runtime {
   /** Called when events cannot be stored any more. */
   readonly failed: (error: Error) => void
   readonly threads: ThreadWatch
+  /** What is known about the swarm; without it the node exchanges nothing with others. */
+  readonly swarm?: LatestSnapshot
 }
 
 interface OpenedEvents {
@@ -57,7 +60,7 @@ interface OpenedEvents {
  */
 export async function openEvents(parts: Parts): Promise<OpenedEvents> {
   const { folder, key, settings, health, metrics, account, log, disk, background, onDamage, failed, threads } = parts
-  const { clock, timers, random } = parts
+  const { clock, timers, random, swarm: swarmSnapshot } = parts
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events published by apps on this node.')
   const commits = metrics.histogram('shoal_commit_requests', 'Publish requests per group commit.', powersOfTwo)
@@ -95,6 +98,8 @@ export async function openEvents(parts: Parts): Promise<OpenedEvents> {
       log,
       clock,
       timers,
+      heard: () => heardOffsets(swarmSnapshot?.()),
+      aheadOfPeers: () => aheadOfPeers(swarmSnapshot?.()),
       startReading: (job, request) => {
         const reading = store.start(job, request)
         // The node's own queries are not measured.

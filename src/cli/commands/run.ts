@@ -248,6 +248,7 @@ function pidFileError(file: string, cause: unknown): ShoalError {
 
 interface NodeAddresses {
   readonly nodeId: string
+  readonly peerId: string
   readonly pid: number
   readonly api: string[]
   readonly admin: string[]
@@ -256,15 +257,17 @@ interface NodeAddresses {
 
 function addressesOf(node: Node): NodeAddresses {
   const texts = (name: keyof Addresses): string[] => node.addresses[name].map(socketText)
-  return { nodeId: node.id, pid: process.pid, api: texts('api'), admin: texts('admin'), swarm: texts('swarm') }
+  const { id: nodeId, peerId } = node
+  return { nodeId, peerId, pid: process.pid, api: texts('api'), admin: texts('admin'), swarm: texts('swarm') }
 }
 
 /** The banner on a TTY: addresses, and the next commands to type. */
 function banner(node: Node): string {
-  const { nodeId, api, admin, swarm } = addressesOf(node)
+  const { nodeId, peerId, api, admin, swarm } = addressesOf(node)
   const lines = [
     '',
     `  node ID      ${nodeId}`,
+    `  peer ID      ${peerId}`,
     `  API          ${api.map((at) => `http://${at}`).join('  ')}`,
     `  admin        ${admin.map((at) => `http://${at}`).join('  ')}`,
     `  swarm port   ${swarm.join('  ')}`,
