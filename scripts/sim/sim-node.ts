@@ -47,6 +47,8 @@ export class SimNode implements Endpoint {
   readonly disk: SimStore
   readonly #options: SimNodeOptions
   #replicator: Replicator
+  /** By paused peer: what it has sent since. */
+  readonly #unread = new Map<string, Message[]>()
   /** Makes publishing wait after a doubtful start; undefined before the first restart. */
   #gate: OwnStreamsGate | undefined
 
@@ -126,11 +128,22 @@ export class SimNode implements Endpoint {
   }
 
   disconnected(peer: string): void {
+    this.#unread.delete(peer)
     this.#replicator.disconnected(peer)
   }
 
   received(peer: string, message: Message): void {
-    this.#replicator.received(peer, message)
+    const unread = this.#unread.get(peer)
+    if (unread === undefined) this.#replicator.received(peer, message)
+    else unread.push(message)
+  }
+
+  /** Messages of a paused peer are kept until it is read again. */
+  #pause(peer: string, isPaused: boolean): void {
+    const unread = this.#unread.get(peer) ?? []
+    if (isPaused) this.#unread.set(peer, unread)
+    else this.#unread.delete(peer)
+    if (!isPaused) for (const message of unread) this.received(peer, message)
   }
 
   garbled(peer: string): void {
@@ -207,6 +220,7 @@ export class SimNode implements Endpoint {
       transport: {
         send: (peer, message) => network.send(this.name, peer, message),
         close: (peer) => network.disconnect(this.name, peer),
+        pause: (peer, isPaused) => this.#pause(peer, isPaused),
       },
       runtime,
       gossipMs,

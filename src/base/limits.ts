@@ -55,14 +55,79 @@ export const limits = {
   addressBytes: 256,
   /** Requests to peers in flight, over all peers: their answers take memory. */
   wantsInAll: 64,
-  /** Gossip intervals without any message after which a peer is disconnected. */
-  silentIntervals: 4,
+  /** Bytes of messages of a peer that wait to be stored, above which it is not read (backpressure). */
+  inputBytesPerPeer: 8 * 1024 * 1024,
+  /** Bytes of messages of a peer that wait to be stored, up to which it is read again. */
+  inputLowBytesPerPeer: 2 * 1024 * 1024,
+  /** Bytes of messages that wait to be stored, over all peers, above which those that send are not read. */
+  inputBytes: 64 * 1024 * 1024,
+  /** Bytes of messages that wait to be stored, over all peers, up to which they are read again. */
+  inputLowBytes: 32 * 1024 * 1024,
+  /** Bytes that may arrive from a peer that is not read: the largest message, and what was received with it. */
+  inputBytesSincePause: 32 * 1024 * 1024,
+  /** Bytes charged for each message that waits to be stored, in addition to its own. */
+  queuedMessageBytes: 1024,
+  /** Bytes of messages of peers that the store is given at a time; one may be larger. */
+  storingBytes: 32 * 1024 * 1024,
+  /** Answers that are read for peers at the same time, over all peers; one per peer. */
+  answersAtOnce: 8,
+  /** Bytes of answers that are being read for peers, or wait to be sent to congested ones; one may be larger. */
+  answerBytes: 64 * 1024 * 1024,
+  /** Bytes to which answers are limited while many wait to be sent; a single chunk may be larger. */
+  smallAnswerBytes: 1024 * 1024,
+  /** Milliseconds after which a peer is pinged from which nothing was heard. */
+  pingIdleMs: 20_000,
+  /** Pings without any message of a peer after which it is disconnected. */
+  unansweredPings: 3,
+  /** Milliseconds within which something has to be heard from a peer after a ping, unless the settings say otherwise. */
+  pingTimeoutMs: 5000,
+  /** Milliseconds by which this node is late that are not counted as silence of its peers: it was suspended. */
+  stallMs: 1000,
   /** Milliseconds after which events are tried again that cannot be stored yet: too far ahead, or without a free slot. */
   unstorableRetryMs: 60_000,
   /** Milliseconds after which two nodes with different histories of a stream compare them again. */
   disputeRetryMs: 60_000,
   /** Maximum number of nodes in a swarm that a node tells its peers about. */
   swarmNodes: 1024,
+  /** Nodes whose addresses are known without a connection to them; initial peers come on top. */
+  knownPeers: 1024,
+  /** The last failed dials that are kept per peer. */
+  dialFailuresPerPeer: 10,
+  /** Connections that a node tries to make at the same time. */
+  dialsAtOnce: 2,
+  /** Milliseconds after which an attempt to connect is given up: long, for a swarm that starts all at once. */
+  dialMs: 30_000,
+  /** Messages of a peer that may overtake its hello. */
+  earlyMessages: 64,
+  /** Reasons of failed connections that are counted one by one. */
+  countedReasons: 32,
+  /** Shortest and longest time in milliseconds after which the swarm thread is started again. */
+  minThreadRestartMs: 1000,
+  maxThreadRestartMs: 60_000,
+  /** Milliseconds to wait for a snapshot of the swarm. */
+  swarmSnapshotTimeoutMs: 1000,
+  /** Milliseconds for the swarm thread to say goodbye when the node stops. */
+  swarmStopMs: 2000,
+  /** Milliseconds without a connection after which the node with the lower ID dials as well. */
+  lowerDialsAfterMs: 5000,
+  /** Shortest time before an address is dialled again, in milliseconds; doubled with each failure. */
+  minRedialMs: 1000,
+  /** Longest time before an address is dialled again, in milliseconds. */
+  maxRedialMs: 60_000,
+  /** Milliseconds after which a connection counts as one that works: the next dial comes at once when it ends. */
+  stableSessionMs: 10_000,
+  /** Milliseconds without an announcement after which a peer that is announced again is dialled at once. */
+  announcedAgainMs: 30_000,
+  /** Shortest time for which a peer is kept out that has sent what no honest node sends; doubled each time. */
+  minKeepOutMs: 60_000,
+  /** Longest time for which a peer is kept out, in milliseconds. */
+  maxKeepOutMs: 3_600_000,
+  /** Seconds for which discovery events count; the node repeats those of its addresses after half of it. */
+  discoverySeconds: 1_000_000,
+  /** Shortest time between two publications of changed addresses, in milliseconds. */
+  discoveryPauseMs: 10_000,
+  /** Peers that are kept out at the same time. */
+  keptOutPeers: 1024,
   /** Maximum number of heads in a replication message; more are sent in several. */
   headsPerMessage: 4096,
   /** Maximum size of a signed head without its topic. */
@@ -93,6 +158,52 @@ export const limits = {
   forwards: 4096,
   /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */
   forwardedBytes: 1024 * 1024,
+  /** Maximum size of a message on the live stream: the heads of a large table. */
+  liveMessageBytes: 2 * 1024 * 1024,
+  /** Maximum size of a topic that a node names when it connects: 60 characters. */
+  openingBytes: 240,
+  /** Bytes of messages for a peer that wait to be sent, at which its session is closed: a largest one and others. */
+  sessionQueueBytes: 32 * 1024 * 1024,
+  /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
+  congestedBytes: 1024 * 1024,
+  /** Bytes of incomplete messages of all peers, at which the session with the largest one is closed. */
+  unreadSwarmBytes: 48 * 1024 * 1024,
+  /** Length of the display name of another node, in characters; the rest is cut off. */
+  agentLength: 256,
+  /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */
+  connectionBufferBytes: 8 * 1024 * 1024,
+  /** Streams of a connection that are open at the same time, in each direction. */
+  streamsPerConnection: 8,
+  /** Streams that a peer may open during the life of a connection; a node opens four. */
+  streamsOfConnection: 64,
+  /** Open connections to other nodes. */
+  swarmConnections: 512,
+  /** Connections of other nodes that are being set up: all nodes of a site may restart at once. */
+  pendingSwarmConnections: 256,
+  /** Connections of other nodes that are accepted per second from one address, where several nodes may run. */
+  swarmConnectionsPerSecond: 200,
+  /** Milliseconds within which the nonces of the swarm key have to be exchanged. */
+  swarmKeyTimeoutMs: 5000,
+  /** Milliseconds within which a connection has to be encrypted and its streams opened; long for a site that restarts. */
+  sessionSetupMs: 30_000,
+  /** Milliseconds for which a session waits for the name and addresses of its peer. */
+  identifyMs: 5000,
+  /** Milliseconds within which a message has to arrive completely. */
+  incompleteMessageMs: 60_000,
+  /** Milliseconds for which a session that is closed still sends and receives what waits. */
+  sessionCloseMs: 5000,
+  /** Milliseconds for which the last bytes of a connection may take to be sent, before it is cut. */
+  connectionCloseMs: 1000,
+  /** Milliseconds between two checks whether the sessions make progress. */
+  sessionCheckMs: 5000,
+  /** Milliseconds between two announcements of a node on the local network. */
+  mdnsIntervalMs: 10_000,
+  /** Shortest time between two answers to queries on the local network, in milliseconds. */
+  mdnsAnswerMs: 1000,
+  /** Packets of multicast DNS that are read per interval; most belong to other programs. */
+  mdnsPackets: 5000,
+  /** Maximum size of a packet of multicast DNS that is read. */
+  mdnsPacketBytes: 9000,
   /** Maximum size of a message of the exchange of blocks: a block of 512 KiB and its envelope. */
   exchangeMessageBytes: 512 * 1024 + 128,
   /** Maximum size of a content identifier in a message; those of blocks have 36 bytes. */

@@ -1,6 +1,6 @@
 export { LogFilter } from './level-filter.ts'
-export { type Format, jsonLine, textLine } from './line-format.ts'
-export { Logger, type LogOutput, logOutput } from './logger.ts'
+export { type Format, jsonLine, type LogRecord, textLine } from './line-format.ts'
+export { Logger, type LogLines, type LogOutput, logOutput } from './logger.ts'
 export { RateLimit } from './rate-limit.ts'
 export { descriptorSink, type Sink } from './sink.ts'
 export { ThrottledLog } from './throttled-log.ts'

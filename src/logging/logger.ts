@@ -1,30 +1,41 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Level } from './level-filter.ts'
 import { LogFilter } from './level-filter.ts'
-import type { Fields, Format } from './line-format.ts'
+import type { Fields, Format, LogRecord } from './line-format.ts'
 import type { Sink } from './sink.ts'
 
-/** The output that all loggers share. Its filter can be replaced at runtime. */
-export interface LogOutput {
+/** Where loggers write to. The filter can be replaced at runtime. */
+export interface LogLines {
   filter: LogFilter
+  readonly clock: Clock
+  /** Writes a line that the filter has let through. */
+  readonly write: (record: LogRecord) => void
+}
+
+/** The output that all loggers of the process share. */
+export interface LogOutput extends LogLines {
   readonly format: Format
   readonly sink: Sink
-  readonly clock: Clock
   /** Number of lines written, by level. */
   readonly written: Map<Level, number>
 }
 
 export function logOutput(format: Format, sink: Sink, clock: Clock, filter = 'INFO'): LogOutput {
-  return { filter: new LogFilter(filter), format, sink, clock, written: new Map() }
+  const written = new Map<Level, number>()
+  const write = (record: LogRecord): void => {
+    written.set(record.level, (written.get(record.level) ?? 0) + 1)
+    sink.write(format(record))
+  }
+  return { filter: new LogFilter(filter), format, sink, clock, written, write }
 }
 
 /** Writes the log lines of one module. */
 export class Logger {
-  readonly #output: LogOutput
+  readonly #output: LogLines
   readonly #module: string
   readonly #target: string
 
-  constructor(output: LogOutput, module: string, target: string = module) {
+  constructor(output: LogLines, module: string, target: string = module) {
     this.#output = output
     this.#module = module
     this.#target = target
@@ -60,10 +71,14 @@ export class Logger {
     this.#write('DEBUG', message, fields)
   }
 
+  /** Writes a line of another thread, which its own filter has let through. */
+  relay(record: LogRecord): void {
+    this.#output.write(record)
+  }
+
   #write(level: Level, message: string, fields: Fields = {}): void {
-    const { filter, format, sink, clock, written } = this.#output
+    const { filter, clock, write } = this.#output
     if (!filter.allows(level, this.#module, this.#target)) return
-    written.set(level, (written.get(level) ?? 0) + 1)
-    sink.write(format({ micros: clock.now(), level, target: this.#target, message, fields }))
+    write({ micros: clock.now(), level, target: this.#target, message, fields })
   }
 }

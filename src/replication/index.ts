@@ -70,7 +70,7 @@ export {
   verifyRedactions,
   withoutPayloads,
 } from './redaction.ts'
-export { chunkFrom, chunksFrom } from './serving.ts'
+export { ChunkSeries, chunkFrom, chunksFrom } from './serving.ts'
 export type { StoredChain } from './stored-chain.ts'
 export type { StoredStream } from './stored-stream.ts'
 export { noRoomForStream, StreamBudget, type StreamLimit } from './stream-budget.ts'

@@ -35,17 +35,33 @@ export function chunksFrom(
   from: number,
   maxBytes: number,
 ): Uint8Array[] {
-  requireSize(maxBytes)
-  const chunks: Uint8Array[] = []
-  let left = Math.min(maxBytes, limits.servedBytes)
-  let served = serve(stream, newest, from, format.chunkBytes)
-  while (served !== undefined) {
-    chunks.push(served.bytes)
-    left -= served.bytes.length
-    if (left <= 0 || chunks.length === limits.servedChunks) break
-    served = serve(stream, newest, served.end, left)
+  const chunks = new ChunkSeries(from, maxBytes)
+  while (chunks.readNext(stream, newest));
+  return chunks.read
+}
+
+/** Consecutive chunks that are read one by one: the next one may be read from a later snapshot of the stream. */
+export class ChunkSeries {
+  readonly read: Uint8Array[] = []
+  #next: number
+  #left: number
+
+  constructor(from: number, maxBytes: number) {
+    requireSize(maxBytes)
+    this.#next = from
+    this.#left = Math.min(maxBytes, limits.servedBytes)
   }
-  return chunks
+
+  /** Reads the next chunk. Returns whether there may be one after it. */
+  readNext(stream: StoredStream, newest: Uint8Array | undefined): boolean {
+    const isFirst = this.read.length === 0
+    const served = serve(stream, newest, this.#next, isFirst ? format.chunkBytes : this.#left)
+    if (served === undefined) return false
+    this.read.push(served.bytes)
+    this.#left -= served.bytes.length
+    this.#next = served.end
+    return this.#left > 0 && this.read.length < limits.servedChunks
+  }
 }
 
 function serve(

@@ -79,5 +79,6 @@ export {
 } from './sqlite/index.ts'
 export { CalledThread, type DiskUse, serveCalls } from './threads/calls/calls.ts'
 export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
+export type { LogLink } from './threads/link/log-link.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
 export { type EventStoreOptions, SqliteEventStore } from './threads/sqlite-event-store.ts'

@@ -6,6 +6,7 @@ import { type Doubt, doubtOf, type OwnComparison, OwnStreamsCheck } from '../rep
 import type { Clock } from '../runtime/clock.ts'
 import type { Timer, Timers } from '../runtime/timers.ts'
 import type { OwnHistory } from '../store/index.ts'
+import type { ReplicationGate } from './exchange/replication-gate.ts'
 
 export interface GateParts {
   readonly clock: Clock
@@ -28,13 +29,14 @@ const causes: Readonly<Record<Doubt, string>> = {
  * Makes publishing wait after a doubtful start, until own streams are known to be complete. What is known comes from the
  * connections to peers; the decision is that of `OwnStreamsCheck`.
  */
-export class OwnStreamsGate {
+export class OwnStreamsGate implements ReplicationGate {
   readonly #store: OwnHistory
   readonly #parts: GateParts
   readonly #check: OwnStreamsCheck
   readonly #waiting = new Set<Waiting>()
   #timer: Timer | undefined
   #poll: Timer | undefined
+  #onOpen: () => void = () => {}
   #isOpen: boolean
   #isSettling = false
   #isClosed = false
@@ -57,6 +59,11 @@ export class OwnStreamsGate {
 
   get isOpen(): boolean {
     return this.#isOpen
+  }
+
+  /** Called once when the gate opens. */
+  set onOpen(listener: () => void) {
+    this.#onOpen = listener
   }
 
   /** The own streams that must not be continued: longer ones are known, and could not be adopted. */
@@ -185,6 +192,7 @@ export class OwnStreamsGate {
     const left = this.abandoned.length > 0 ? `, without the streams ${this.abandoned.join(', ')}` : ''
     this.#parts.log.info(`own streams are settled${left}: publishing goes on`)
     for (const { resolve } of [...this.#waiting]) resolve()
+    this.#onOpen()
   }
 
   #stopTimers(): void {

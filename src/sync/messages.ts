@@ -208,6 +208,7 @@ export const closeCodes = {
   tooManyRequests: 5,
   silent: 6,
   badRecord: 7,
+  tooMuchInput: 8,
 } as const
 
 export type CloseReason = keyof typeof closeCodes

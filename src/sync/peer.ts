@@ -24,18 +24,25 @@ export class Peer {
   /** Its public key as latin1. */
   readonly name: string
   /** The time until which its hello has to arrive. */
-  readonly helloBy: number
+  helloBy: number
   /** Whether its hello has arrived. */
   isReady = false
   /** Whether so much waits to be sent to it that new events are left out: it asks for them later. */
   isCongested = false
-  /** When a message of it arrived last. */
+  /** When something of it arrived last. */
   heardAt: number
+  /** Pings since then, and when the last of them was sent. */
+  unansweredPings = 0
+  pingedAt = 0
+  /** Whether something that it has sent waits to be stored. It may not be read meanwhile, so it counts as heard. */
+  hasWaitingInput = false
   /** Microseconds by which its wall clock is ahead of the own one. */
   clockAhead = 0
+  /** Whether its last digest was the own one. */
+  hasSameHeads = false
   /** The duration of the last round trip, in milliseconds. */
   roundTripMs: number | undefined
-  /** The ping that is under way. */
+  /** The ping by which the round trip is measured. */
   ping: { readonly id: number; readonly sentAt: number } | undefined
   readonly claims = new Map<string, Claim>()
   /** The nodes that it is connected to. */
@@ -53,6 +60,12 @@ export class Peer {
     this.name = name
     this.heardAt = now
     this.helloBy = helloBy
+  }
+
+  /** Something of it has arrived. */
+  heard(now: number): void {
+    this.heardAt = now
+    this.unansweredPings = 0
   }
 }
 

@@ -2,20 +2,22 @@ import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
 import type { StreamKey } from '../protocol/index.ts'
 import type { Effect } from './effects.ts'
-import type { Ping, StoredMessage } from './messages.ts'
+import type { Liveness } from './liveness.ts'
+import type { StoredMessage } from './messages.ts'
 import { nameOfNode, type Peer } from './peer.ts'
 import { type SyncState, send } from './sync-state.ts'
 
-/** What nodes tell each other about themselves: digests, wall clocks, round trips, and what they have stored. */
+/** What nodes tell each other about themselves at intervals: digests, wall clocks, and what they have stored. */
 export class Reports {
   readonly #state: SyncState
+  readonly #liveness: Liveness
   #gossipAt: number
   /** When the peers are told which of their events are stored here. */
   #reportAt = Number.POSITIVE_INFINITY
-  #lastPing = 0
 
-  constructor(state: SyncState, now: number) {
+  constructor(state: SyncState, liveness: Liveness, now: number) {
     this.#state = state
+    this.#liveness = liveness
     this.#gossipAt = now + state.options.gossipMs
   }
 
@@ -38,13 +40,6 @@ export class Reports {
       if (stored.size < format.streamsPerNode || stored.has(number)) stored.set(number, count)
   }
 
-  /** The answer to a ping. */
-  pong(peer: Peer, { id }: Ping, now: number): void {
-    if (peer.ping?.id !== id) return
-    peer.roundTripMs = now - peer.ping.sentAt
-    peer.ping = undefined
-  }
-
   digestTo(peer: string): Effect {
     const { table, options } = this.#state
     return send(peer, { is: 'digest', digest: table.digest(), time: options.wallClock() })
@@ -61,9 +56,7 @@ export class Reports {
     const { gossipMs, random } = this.#state.options
     this.#gossipAt = now + gossipMs * (0.75 + 0.5 * random())
     for (const peer of this.#state.ready()) {
-      const id = ++this.#lastPing
-      peer.ping = { id, sentAt: now }
-      effects.push(this.digestTo(peer.name), send(peer.name, { is: 'ping', id }), ...this.askOwn(peer.name))
+      effects.push(this.digestTo(peer.name), this.#liveness.ping(peer, now), ...this.askOwn(peer.name))
     }
     return effects
   }

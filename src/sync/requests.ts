@@ -51,14 +51,20 @@ export class Requests {
     else this.#perPeer.set(request.peer, left)
   }
 
-  /** A part of the answer has arrived. */
-  extend(request: Request, now: number): void {
+  /** A part of the answer has arrived. Returns false when the request is given up nevertheless. */
+  extend(request: Request, now: number): boolean {
     request.deadline = Math.min(now + limits.wantTimeoutMs, request.lastDeadline)
+    return request.deadline > now
   }
 
   /** A part of any answer of a peer has arrived. */
   extendAll(peer: string, now: number): void {
     for (const request of this.#open.values()) if (request.peer === peer) this.extend(request, now)
+  }
+
+  /** This node itself stood still until now: answers may have arrived meanwhile. */
+  stalled(now: number): void {
+    for (const request of this.#open.values()) this.extend(request, now)
   }
 
   isBusy(name: string): boolean {

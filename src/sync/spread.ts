@@ -6,7 +6,7 @@ import { nameOfStream } from '../replication/index.ts'
 import type { Effect } from './effects.ts'
 import { type Forward, Forwards } from './forwards.ts'
 import { sent, type TableRow } from './head-table.ts'
-import type { HeadEntry, Neighbours, Records } from './messages.ts'
+import type { HeadEntry, Message, Neighbours, Records } from './messages.ts'
 import { keyOfNode, nameOfNode, type Peer } from './peer.ts'
 import { type SyncState, send } from './sync-state.ts'
 
@@ -44,13 +44,13 @@ export class Spread {
     // An event that waits to be forwarded may have a payload that is removed now.
     this.#forwards.dropChunks(nameOfStream(stream))
     const peers = sender === undefined ? this.#state.ready() : this.#others(stream, sender)
-    return [...peers].map(({ name }) => send(name, { is: 'records', id: 0, ...records }))
+    return toListening(peers, { is: 'records', id: 0, ...records })
   }
 
   /** Tells all peers that a stream is frozen: they ask for the evidence. */
   frozen(stream: StreamKey): Effect[] {
     const entries: HeadEntry[] = [{ isFrozen: true, stream }]
-    return [...this.#state.ready()].map(({ name }) => send(name, { is: 'heads', entries, answer: [] }))
+    return toListening(this.#state.ready(), { is: 'heads', entries, answer: [] })
   }
 
   /** All heads in some buckets, in as many messages as they need. */
@@ -67,10 +67,11 @@ export class Spread {
   }
 
   /** What is here of the streams of a peer. */
-  ownHeadsTo(peer: string): Effect {
-    const rows = [...this.#state.table.all()].filter(({ key }) => nameOfNode(key.node) === peer)
+  ownHeadsTo({ name, isCongested }: Peer): Effect[] {
+    if (isCongested) return []
+    const rows = [...this.#state.table.all()].filter(({ key }) => nameOfNode(key.node) === name)
     const entries = rows.slice(0, format.streamsPerNode).map((row) => this.#entry(row))
-    return send(peer, { is: 'own-heads', entries })
+    return [send(name, { is: 'own-heads', entries })]
   }
 
   /** The neighbours of a peer have changed. */
@@ -133,4 +134,9 @@ export class Spread {
     }
     return effects
   }
+}
+
+/** Sends news to those of some peers that take them. The next digest tells the others. */
+function toListening(peers: Iterable<Peer>, message: Message): Effect[] {
+  return [...peers].filter(({ isCongested }) => !isCongested).map(({ name }) => send(name, message))
 }

@@ -11,6 +11,8 @@ export interface SyncOptions {
   readonly node: Uint8Array
   /** Milliseconds between two digests to a peer. */
   readonly gossipMs: number
+  /** Milliseconds within which something has to be heard from a peer after a ping. */
+  readonly pingTimeoutMs: number
   /** A random number from 0 to before 1. */
   readonly random: () => number
   /** The wall clock, in microseconds since the Unix epoch. */

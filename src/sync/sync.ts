@@ -1,22 +1,15 @@
 import { limits } from '../base/limits.ts'
-import { fullHead, MalformedBytes } from '../protocol/index.ts'
+import { MalformedBytes } from '../protocol/index.ts'
 import { Answers } from './answers.ts'
 import { CatchUp } from './catch-up.ts'
 import { Disputes } from './disputes.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, ReadResult, StoreEffect } from './effects.ts'
 import type { TableRow } from './head-table.ts'
-import type {
-  ChainPoint,
-  CloseReason,
-  DigestMessage,
-  Hello,
-  Message,
-  NothingReason,
-  OwnHeads,
-  Records,
-} from './messages.ts'
+import { Liveness } from './liveness.ts'
+import { MessageHandler } from './message-handler.ts'
+import type { ChainPoint, CloseReason, Message, Records } from './messages.ts'
 import { type ApplyOutcome, Outcomes, type StoreOutcome } from './outcomes.ts'
-import { Peer } from './peer.ts'
+import { type Claim, Peer } from './peer.ts'
 import { Reports } from './reports.ts'
 import { Spread } from './spread.ts'
 import { type SyncOptions, SyncState, send } from './sync-state.ts'
@@ -34,8 +27,10 @@ export class Sync {
   readonly #disputes: Disputes
   readonly #catchUp: CatchUp
   readonly #spread: Spread
+  readonly #liveness: Liveness
   readonly #reports: Reports
   readonly #outcomes: Outcomes
+  readonly #messages: MessageHandler
 
   constructor(options: SyncOptions, now: number) {
     this.#state = new SyncState(options)
@@ -46,26 +41,30 @@ export class Sync {
       closeBadHead: (peer, at) => this.#close(peer, 'badHead', at),
     })
     this.#spread = new Spread(this.#state)
-    this.#reports = new Reports(this.#state, now)
-    this.#outcomes = new Outcomes(this.#state, {
+    this.#liveness = new Liveness(this.#state)
+    this.#reports = new Reports(this.#state, this.#liveness, now)
+    const parts = {
       catchUp: this.#catchUp,
       disputes: this.#disputes,
       spread: this.#spread,
       reports: this.#reports,
-      close: (name, reason, at) => this.refused(name, reason, at),
-    })
+      close: (name: string, reason: CloseReason, at: number) => this.refused(name, reason, at),
+    }
+    this.#outcomes = new Outcomes(this.#state, parts)
+    this.#messages = new MessageHandler(this.#state, { ...parts, answers: this.#answers, liveness: this.#liveness })
   }
 
   /** When `tick` has to be called next. */
   get wakeAt(): number {
-    const { requests, peers } = this.#state
-    let at = Math.min(this.#reports.wakeAt, this.#spread.wakeAt, requests.nextDeadline, this.#catchUp.wakeAt)
-    for (const { isReady, helloBy } of peers.values()) if (!isReady) at = Math.min(at, helloBy)
-    return at
+    const { requests } = this.#state
+    const { wakeAt } = this.#liveness
+    return Math.min(wakeAt, this.#reports.wakeAt, this.#spread.wakeAt, requests.nextDeadline, this.#catchUp.wakeAt)
   }
 
   connected(name: string, now: number): Effect[] {
-    this.#state.peers.set(name, new Peer(name, now, now + limits.helloTimeoutMs))
+    const peer = new Peer(name, now, now + limits.helloTimeoutMs)
+    this.#state.peers.set(name, peer)
+    this.#liveness.connected(peer)
     const time = this.#state.options.wallClock()
     return [send(name, { is: 'hello', version: protocolVersion, features: [], required: [], time })]
   }
@@ -84,6 +83,22 @@ export class Sync {
   congested(name: string, isCongested: boolean): void {
     const peer = this.#state.peers.get(name)
     if (peer !== undefined) peer.isCongested = isCongested
+  }
+
+  /** Something of a peer waits to be stored, or nothing any more. While it does, the peer need not be heard. */
+  inputWaits(name: string, isWaiting: boolean, now: number): void {
+    const peer = this.#state.peers.get(name)
+    if (peer === undefined) return
+    peer.hasWaitingInput = isWaiting
+    this.heard(name, now)
+  }
+
+  /** Bytes of a peer have arrived, though not a whole message. */
+  heard(name: string, now: number): void {
+    const peer = this.#state.peers.get(name)
+    if (peer === undefined) return
+    peer.heard(now)
+    this.#state.requests.extendAll(name, now)
   }
 
   /** What the store has of a stream: at the start, and after a change that peers need not be told about. */
@@ -107,11 +122,11 @@ export class Sync {
   received(name: string, message: Message, now: number): Effect[] {
     const peer = this.#state.peers.get(name)
     if (peer === undefined) return []
-    peer.heardAt = now
+    peer.heard(now)
     // Answers come one after the other: while one arrives, the others are on their way.
     if (answerKinds.has(message.is)) this.#state.requests.extendAll(name, now)
     try {
-      return this.#handle(peer, message, now)
+      return this.#messages.handle(peer, message, now)
     } catch (error) {
       if (error instanceof MalformedBytes) return this.#close(peer, 'malformedMessage', now)
       throw error
@@ -177,13 +192,16 @@ export class Sync {
 
   /** Time has passed. */
   tick(now: number): Effect[] {
-    const { requests, peers, options } = this.#state
-    const effects: Effect[] = []
-    const silentFrom = now - limits.silentIntervals * options.gossipMs
-    for (const peer of [...peers.values()])
-      if (peer.isReady ? peer.heardAt < silentFrom : peer.helloBy <= now)
-        effects.push(...this.#close(peer, 'silent', now))
+    const { requests, peers } = this.#state
+    if (now - this.wakeAt >= limits.stallMs) {
+      this.#liveness.stalled(now)
+      requests.stalled(now)
+    }
+    const { pings, silent } = this.#liveness.tick(now)
+    const effects = [...pings, ...silent.flatMap((peer) => this.#close(peer, 'silent', now))]
     for (const request of requests.expired(now)) {
+      // Its answer may be in what waits to be stored, or behind it.
+      if (peers.get(request.peer)?.hasWaitingInput === true && requests.extend(request, now)) continue
       this.#disputes.close(request)
       this.#catchUp.later(request.peer, request.name, now)
     }
@@ -197,114 +215,23 @@ export class Sync {
   }
 
   /** The peers, for the status of a node. */
-  peers(): readonly Pick<Peer, 'name' | 'isReady' | 'clockAhead' | 'roundTripMs' | 'stored'>[] {
+  peers(): readonly Pick<Peer, 'name' | 'isReady' | 'clockAhead' | 'roundTripMs' | 'stored' | 'hasSameHeads'>[] {
     return [...this.#state.peers.values()]
   }
 
-  #handle(peer: Peer, message: Message, now: number): Effect[] {
-    if (message.is === 'hello') return this.#greeted(peer, message, now)
-    // What comes before the hello is of a peer that does not follow the protocol.
-    if (!peer.isReady) return this.#close(peer, 'malformedMessage', now)
-    const { requests, table } = this.#state
-    switch (message.is) {
-      case 'neighbours':
-        this.#spread.neighbours(peer, message)
-        return []
-      case 'digest':
-        return this.#compared(peer, message)
-      case 'buckets': {
-        const differing = table.differing(message.digests)
-        return differing.length === 0 ? [] : this.#spread.headsTo(peer.name, differing, differing)
-      }
-      case 'heads': {
-        const claimed = message.entries.flatMap((entry) => this.#catchUp.claim(peer, entry, now))
-        const answered = message.answer.length === 0 ? [] : this.#spread.headsTo(peer.name, message.answer, [])
-        return [...claimed, ...answered, ...this.#catchUp.ask(now)]
-      }
-      case 'want':
-      case 'want-records':
-      case 'want-evidence':
-      case 'locate':
-        return this.#answers.start(peer, message) ?? this.#close(peer, 'tooManyRequests', now)
-      case 'chunk': {
-        const request = requests.get(peer.name, message.id, 'events')
-        // An answer to a request that has timed out is not an error.
-        if (request === undefined) return []
-        requests.extend(request, now)
-        const { id: want, more, chunk } = message
-        return [{ do: 'store', from: peer.name, want, more, chunk }]
-      }
-      case 'nothing':
-        return this.#nothing(peer, message.id, message.reason, now)
-      case 'push': {
-        const claimed = this.#catchUp.claimPushed(peer, message.chunk, now)
-        return [...claimed, { do: 'store', from: peer.name, want: undefined, more: false, chunk: message.chunk }]
-      }
-      case 'records':
-        if (message.id !== 0 && requests.get(peer.name, message.id) === undefined) return []
-        return [{ do: 'apply-records', from: peer.name, records: message }]
-      case 'evidence': {
-        const request = requests.get(peer.name, message.id, 'evidence')
-        const stream = request && peer.claims.get(request.name)?.stream
-        if (stream === undefined) return []
-        return [{ do: 'apply-evidence', from: peer.name, want: message.id, stream, record: message.record }]
-      }
-      case 'located': {
-        const request = requests.get(peer.name, message.id, 'parting')
-        return request === undefined ? [] : this.#disputes.located(request, message.count, now)
-      }
-      case 'stored':
-        this.#reports.peerStored(peer, message)
-        return []
-      case 'ping':
-        return [send(peer.name, { is: 'pong', id: message.id })]
-      case 'pong':
-        this.#reports.pong(peer, message, now)
-        return []
-      case 'want-own':
-        return [this.#spread.ownHeadsTo(peer.name)]
-      case 'own-heads':
-        return this.#comparedOwn(peer, message, now)
-      case 'addresses':
-        return [{ do: 'learned-addresses', peer: peer.name, nodes: message.nodes }]
-    }
+  /** What is stored here of all streams, as far as it is known. */
+  rows(): Iterable<TableRow> {
+    return this.#state.table.all()
   }
 
-  #greeted(peer: Peer, { required, time }: Hello, now: number): Effect[] {
-    if (required.length > 0) return this.#close(peer, 'unknownRequiredFeature', now)
-    if (peer.isReady) return []
-    peer.isReady = true
-    peer.clockAhead = time - this.#state.options.wallClock()
-    this.#spread.neighboursChanged(now)
-    return [this.#reports.digestTo(peer.name), ...this.#reports.askOwn(peer.name)]
+  /** What a peer has said to have. */
+  claimsOf(name: string): Iterable<Pick<Claim, 'stream' | 'count'>> {
+    return this.#state.peers.get(name)?.claims.values() ?? []
   }
 
-  /** A peer says all that it has of the own streams. */
-  #comparedOwn(peer: Peer, { entries }: OwnHeads, now: number): Effect[] {
-    if (!this.#state.options.isInDoubt()) return []
-    const claimed = entries.flatMap((entry) => this.#catchUp.claim(peer, entry, now))
-    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
-    return [...claimed, { do: 'compare-own', from: peer.name, heads }, ...this.#catchUp.ask(now)]
-  }
-
-  #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {
-    const { table, options } = this.#state
-    peer.clockAhead = time - options.wallClock()
-    if (Buffer.compare(digest, table.digest()) === 0) return []
-    return [send(peer.name, { is: 'buckets', digests: table.buckets() })]
-  }
-
-  #nothing(peer: Peer, id: number, reason: NothingReason, now: number): Effect[] {
-    const request = this.#state.requests.get(peer.name, id)
-    if (request === undefined) return []
-    this.#disputes.close(request)
-    // The peer has other frames there, so the two chains differ before.
-    if (reason === 'notABorder' && request.kind === 'events' && !request.isDispute)
-      return this.#disputes.start(peer, request.name, now)
-    const claim = peer.claims.get(request.name)
-    if (reason === 'pruned' && claim !== undefined) claim.areRecordsKnown = false
-    this.#catchUp.later(peer.name, request.name, now, request.isDispute ? limits.disputeRetryMs : undefined)
-    return this.#catchUp.ask(now)
+  /** Whether a peer has said that it is connected to another node. */
+  areConnected(name: string, other: string): boolean {
+    return this.#state.peers.get(name)?.neighbours.has(other) === true
   }
 
   #close(peer: Peer, reason: CloseReason, now: number): Effect[] {

@@ -50,11 +50,25 @@ const others = [
   forgetting,
 ].flat()
 const jobs = [querying, subscribing].flat()
+const exchange = [
+  receiving,
+  receivingTogether,
+  refusingChunks,
+  forking,
+  adopting,
+  serving,
+  tabulating,
+  announcing,
+  applyingRedactions,
+  readingRecords,
+  replicating,
+].flat()
+const groups = { all: [...others, ...jobs], large: [...others, ...jobs].filter(({ large }) => large), jobs, exchange }
 
-type Which = 'all' | 'large' | 'jobs'
-
-/** The rules that every implementation of `EventStore` has to keep: all of them, those about many events, or queries. */
-export function acceptanceSuite(name: string, open: OpenStore, which: Which = 'all'): void {
-  for (const { name: rule, large, check } of which === 'jobs' ? jobs : [...others, ...jobs])
-    if (large || which !== 'large') test(`${name}: ${rule}`, (t) => check(t, open))
+/**
+ * The rules that every implementation of `EventStore` has to keep: all of them, those about many events, queries, or what
+ * is exchanged with other nodes.
+ */
+export function acceptanceSuite(name: string, open: OpenStore, which: keyof typeof groups = 'all'): void {
+  for (const { name: rule, check } of groups[which]) test(`${name}: ${rule}`, (t) => check(t, open))
 }

@@ -27,7 +27,10 @@ export function claimOf({ head, frozen, key, pruned, records }: TableRow): Messa
 }
 
 export function newSync(isInDoubt = () => false): Sync {
-  return new Sync({ topic, node, gossipMs: 1000, random: () => 0.5, wallClock: () => 1, isInDoubt }, 0)
+  return new Sync(
+    { topic, node, gossipMs: 1000, pingTimeoutMs: 5000, random: () => 0.5, wallClock: () => 1, isInDoubt },
+    0,
+  )
 }
 
 /** A node with peers that have introduced themselves. */
@@ -41,6 +44,18 @@ export function connect(sync: Sync, ...peers: string[]): Sync {
     sync.received(peer, hello, 0)
   }
   return sync
+}
+
+/** Lets time pass, and returns everything that follows. `heard` are peers that send something all the time. */
+export function runUntil(sync: Sync, end: number, ...heard: string[]): Effect[] {
+  const effects: Effect[] = []
+  const tick = (now: number): void => {
+    for (const peer of heard) sync.received(peer, { is: 'stored', streams: [] }, now)
+    effects.push(...sync.tick(now))
+  }
+  for (let now = sync.wakeAt; now < end; now = sync.wakeAt) tick(now)
+  tick(end)
+  return effects
 }
 
 export function sent(effects: readonly Effect[], kind: Message['is']): { to: string; message: Message }[] {

@@ -2,7 +2,7 @@ import type { TransferListItem, Worker } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
-import type { TopicKind } from '../../protocol/index.ts'
+import type { StreamKey, TopicKind } from '../../protocol/index.ts'
 import type { AppendedFrames, GivenChunk, MalformedChunk, Received } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
@@ -13,6 +13,7 @@ import { PieceQueue } from '../jobs/piece-queue.ts'
 import type { Appended, AppendRequest, Reading } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
 import { AppendNotices } from './append-notices.ts'
+import { type LogLink, newLogLink } from './link/log-link.ts'
 import { PendingCalls } from './pending-calls.ts'
 import { PostSignal } from './post-signal.ts'
 import { defaultReaderCount, type ReaderCount, ReaderPool } from './reader/reader-pool.ts'
@@ -39,6 +40,8 @@ export interface EventStoreOptions {
   readonly clientMemory?: SharedArrayBuffer
   /** Called after each commit with the number of its requests. */
   readonly committed?: (requests: number) => void
+  /** Called when own events were pruned, or redacted with this record. */
+  readonly removed?: (stream: StreamKey, redaction?: Uint8Array) => void
   /** Called for damage that was found when the store was opened, and did not prevent it. */
   readonly onDamage?: (damage: StoreDamage) => void
   /** Called when a thread has ended that cannot be restarted: the store is unusable. */
@@ -55,6 +58,7 @@ export interface EventStoreOptions {
 export class StoreThreads {
   readonly #options: EventStoreOptions
   readonly #posts = new PostSignal()
+  readonly #counts = new SharedCounts().memory
   readonly #writer: Worker
   readonly #readers: ReaderPool
   readonly #sealer: SealerHost
@@ -83,7 +87,7 @@ export class StoreThreads {
       started: (sealer) => this.#watch('sealer', sealer),
       startFailed: (error) => this.#threads.startFailed('sealer', error),
     })
-    const counts = new SharedCounts().memory
+    const counts = this.#counts
     const { port: sealer, ended } = this.#sealer
     const shared = { counts, sealerEnded: ended.memory, posts: this.#posts.memory }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), sealer, ...shared }
@@ -180,6 +184,16 @@ export class StoreThreads {
 
   onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
     return this.#ended === undefined ? this.#notices.add(listener) : () => {}
+  }
+
+  /** A link to the writer for another thread. */
+  link(): LogLink {
+    if (this.#ended !== undefined) throw this.#ended
+    const { file, kind, key } = this.#options
+    const parts = { file, kind, own: key.publicKey, counts: this.#counts, posts: this.#posts.memory }
+    const [link, caller] = newLogLink(parts)
+    this.#post({ caller }, [caller])
+    return link
   }
 
   /** Tests with a write that changes nothing whether the disk works again. */

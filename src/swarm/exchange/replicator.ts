@@ -1,19 +1,35 @@
+import { limits } from '../../base/limits.ts'
 import { encodeChunk, heads, type StreamKey } from '../../protocol/index.ts'
 import { type AppendedFrames, nameOfStream, recordsHash } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import { type CloseReason, type Effect, type Message, Sync, type TableRow } from '../../sync/index.ts'
-import type { OwnStreamsGate } from '../own-streams-gate.ts'
+import { type Claim, type CloseReason, type Effect, type Message, Sync, type TableRow } from '../../sync/index.ts'
+import { Answering } from './answering.ts'
+import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
+import type { ReplicationGate } from './replication-gate.ts'
 
-type AnswerEffect = Extract<Effect, { do: 'read' | 'read-records' | 'read-evidence' | 'find-common' | 'list-points' }>
+/** What is known of a peer, and what waits because of it. */
+export type PeerState = ReturnType<Sync['peers']>[number] & {
+  /** Bytes of its messages that wait to be stored. */
+  readonly inputBytes: number
+  /** Whether it is not read because of them. */
+  readonly isPaused: boolean
+  /** Its requests that wait to be answered. */
+  readonly waitingRequests: number
+  /** Whether so much waits to be sent to it that new events are left out. */
+  readonly isCongested: boolean
+}
 
 /** Sends messages to peers, which are named by their public keys as latin1. */
 export interface Transport {
+  /** Sends a message, or queues it. The session ends by itself when its queue is over the limit. */
   send(peer: string, message: Message): void
   close(peer: string, reason: CloseReason): void
+  /** Stops reading from a peer while too much of its input waits to be stored, and goes on. */
+  pause(peer: string, isPaused: boolean): void
 }
 
 export interface ReplicatorOptions {
@@ -25,12 +41,18 @@ export interface ReplicatorOptions {
   readonly runtime: Runtime
   /** Milliseconds between two digests to a peer. */
   readonly gossipMs: number
+  /** Milliseconds within which something has to be heard from a peer after a ping. */
+  readonly pingTimeoutMs?: number
   /** A random number from 0 to before 1. */
   readonly random: () => number
   /** Makes publishing wait after a doubtful start; without one the own streams are known to be complete. */
-  readonly gate?: OwnStreamsGate | undefined
+  readonly gate?: ReplicationGate | undefined
   /** Called for what the operator has to know. */
   readonly onReport?: (report: Extract<Effect, { do: 'report' }>) => void
+  /** Called for addresses of nodes that a peer knows. */
+  readonly onLearned?: (learned: Extract<Effect, { do: 'learned-addresses' }>) => void
+  /** Called when events of a peer were new and are stored: the size of their chunk, and their number. */
+  readonly onStored?: (peer: string, bytes: number, events: number) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
   readonly onFailure: (error: unknown) => void
 }
@@ -40,9 +62,9 @@ export class Replicator {
   readonly #options: ReplicatorOptions
   readonly #sync: Sync
   readonly #answers: PeerAnswers
+  readonly #answering: Answering
   readonly #input: PeerInput
-  /** By peer: its last work on the log. Records are applied before the chunks that follow them. */
-  readonly #work = new Map<string, Promise<void>>()
+  readonly #inputQueue: InputQueue
   readonly #unsubscribe: () => void
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
@@ -50,12 +72,24 @@ export class Replicator {
 
   constructor(options: ReplicatorOptions) {
     this.#options = options
-    const { topic, node, log, runtime, gossipMs, random, gate } = options
+    const { topic, node, log, runtime, gossipMs, pingTimeoutMs = limits.pingTimeoutMs, random, gate } = options
     const { clock } = runtime
     const isInDoubt = (): boolean => gate?.isOpen === false
-    this.#sync = new Sync({ topic, node, gossipMs, random, wallClock: clock.now, isInDoubt }, clock.steadyMs())
+    const wallClock = clock.now
+    this.#sync = new Sync({ topic, node, gossipMs, pingTimeoutMs, random, wallClock, isInDoubt }, clock.steadyMs())
     this.#answers = new PeerAnswers(log)
+    this.#answering = new Answering({
+      answers: this.#answers,
+      sync: this.#sync,
+      apply: (effects) => this.#apply(effects),
+      onFailure: options.onFailure,
+    })
     this.#input = new PeerInput(log)
+    this.#inputQueue = new InputQueue({
+      pause: (peer, isPaused) => options.transport.pause(peer, isPaused),
+      overflow: (peer) => this.#apply(this.#sync.refused(peer, 'tooMuchInput', this.#now)),
+      waits: (peer, isWaiting) => this.#sync.inputWaits(peer, isWaiting, this.#now),
+    })
     this.#unsubscribe = log.onAppended((appended) => {
       for (const frames of appended) this.#appended(frames)
     })
@@ -70,11 +104,13 @@ export class Replicator {
 
   connected(peer: string): void {
     this.#options.gate?.connected(peer)
+    this.#answering.connected(peer)
     this.#apply(this.#sync.connected(peer, this.#now))
   }
 
   disconnected(peer: string): void {
     this.#options.gate?.disconnected(peer)
+    this.#forget(peer)
     this.#apply(this.#sync.disconnected(peer, this.#now))
   }
 
@@ -82,9 +118,20 @@ export class Replicator {
     this.#apply(this.#sync.received(peer, message, this.#now))
   }
 
-  /** See `Sync.congested`. */
+  /** Bytes of a message of a peer have arrived, but not the whole message. */
+  heard(peer: string): void {
+    this.#sync.heard(peer, this.#now)
+  }
+
+  /** So much waits to be sent to a peer that new events are left out and its requests wait, or that is over. */
   congested(peer: string, isCongested: boolean): void {
     this.#sync.congested(peer, isCongested)
+    this.#answering.congested(peer, isCongested)
+  }
+
+  /** So many answers wait to be sent to a peer that its requests wait, or that is over. New events are still sent. */
+  answersWait(peer: string, areWaiting: boolean): void {
+    this.#answering.congested(peer, areWaiting)
   }
 
   /** This node has pruned an own stream, or has redacted events of it with this record. */
@@ -97,13 +144,32 @@ export class Replicator {
   }
 
   /** What is known of the peers. */
-  peers(): ReturnType<Sync['peers']> {
-    return this.#sync.peers()
+  peers(): readonly PeerState[] {
+    return this.#sync.peers().map(({ name, isReady, clockAhead, roundTripMs, stored, hasSameHeads }) => {
+      const waits = { ...this.#inputQueue.of(name), ...this.#answering.of(name) }
+      return { name, isReady, clockAhead, roundTripMs, stored, hasSameHeads, ...waits }
+    })
+  }
+
+  /** What is stored of all streams. */
+  rows(): Iterable<TableRow> {
+    return this.#sync.rows()
+  }
+
+  /** What a peer has said to have. */
+  claimsOf(peer: string): Iterable<Pick<Claim, 'stream' | 'count'>> {
+    return this.#sync.claimsOf(peer)
+  }
+
+  /** Whether a peer has said that it is connected to another node. */
+  areConnected(peer: string, other: string): boolean {
+    return this.#sync.areConnected(peer, other)
   }
 
   close(): void {
     this.#isClosed = true
     this.#unsubscribe()
+    for (const { name } of this.#sync.peers()) this.#forget(name)
     this.#options.runtime.timers.clear(this.#timer)
   }
 
@@ -142,44 +208,53 @@ export class Replicator {
         transport.send(effect.to, effect.message)
         break
       case 'close':
+        this.#forget(effect.peer)
         transport.close(effect.peer, effect.reason)
         break
       case 'report':
         onReport?.(effect)
         break
       case 'learned-addresses':
+        this.#options.onLearned?.(effect)
         break
       case 'compare-own':
       case 'store':
       case 'apply-records':
       case 'apply-evidence':
-        this.#inTurn(effect.from, () => this.#take(effect))
+        this.#inputQueue.add(effect.from, sizeOfInput(effect), () => this.#run(() => this.#take(effect)))
+        break
+      case 'list-points':
+        void this.#run(() => this.#listPoints(effect))
         break
       default:
-        this.#inTurn(`answers to ${effect.peer}`, () => this.#answer(effect))
+        this.#answering.add(effect)
     }
   }
 
-  /** What a peer sends is stored in the order in which it arrived, and what it asks for is read in that order. */
-  #inTurn(queue: string, work: () => Promise<Effect[]>): void {
-    const before = this.#work.get(queue) ?? Promise.resolve()
-    const done = before
-      .then(work)
-      .then((effects) => this.#apply(effects))
-      .catch(this.#options.onFailure)
-      .finally(() => {
-        if (this.#work.get(queue) === done) this.#work.delete(queue)
-      })
-    this.#work.set(queue, done)
+  /** Drops what waits because of a peer. */
+  #forget(peer: string): void {
+    this.#inputQueue.drop(peer)
+    this.#answering.drop(peer)
   }
 
-  async #take(
-    effect: Extract<Effect, { do: 'compare-own' | 'store' | 'apply-records' | 'apply-evidence' }>,
-  ): Promise<Effect[]> {
+  /** Does work on the log, and carries out what follows from it. */
+  async #run(work: () => Promise<Effect[]>): Promise<void> {
+    try {
+      this.#apply(await work())
+    } catch (error) {
+      this.#options.onFailure(error)
+    }
+  }
+
+  async #take(effect: InputEffect): Promise<Effect[]> {
     if (effect.do === 'compare-own') return this.#compareOwn(effect)
     if (effect.do === 'store') {
       const { outcome, row } = await this.#input.store(effect.chunk, effect.from)
       this.#ownChanged(row, outcome === 'stored')
+      if (outcome === 'stored' && row !== undefined) {
+        const before = this.#sync.rowOf(nameOfStream(row.key))?.count ?? row.pruned
+        this.#options.onStored?.(effect.from, effect.chunk.length, Math.max(0, row.count - before))
+      }
       return this.#sync.stored(effect, outcome, row, this.#now)
     }
     if (effect.do === 'apply-records') {
@@ -209,30 +284,9 @@ export class Replicator {
     else if (isStored) gate.adopted(row.key.number, row.count)
   }
 
-  async #answer(effect: AnswerEffect): Promise<Effect[]> {
-    try {
-      return await this.#read(effect)
-    } catch (error) {
-      // Without an answer the peer would count as one that asks too much.
-      this.#options.onFailure(error)
-      return this.#sync.cannotAnswer(effect.peer, effect.id)
-    }
-  }
-
-  async #read(effect: AnswerEffect): Promise<Effect[]> {
-    const { peer, id } = effect
-    switch (effect.do) {
-      case 'read':
-        return this.#sync.read(peer, id, await this.#answers.events(effect))
-      case 'read-records':
-        return this.#sync.readRecords(peer, id, await this.#answers.records(effect))
-      case 'read-evidence':
-        return this.#sync.readEvidence(peer, id, await this.#answers.evidence(effect.stream))
-      case 'find-common':
-        return this.#sync.foundCommon(peer, id, await this.#answers.common(effect))
-      case 'list-points':
-        return this.#sync.listedPoints(peer, id, await this.#answers.points(effect), this.#now)
-    }
+  async #listPoints(effect: Extract<Effect, { do: 'list-points' }>): Promise<Effect[]> {
+    const points = await this.#answers.points(effect)
+    return this.#sync.listedPoints(effect.peer, effect.id, points, this.#now)
   }
 
   /** Sets the timer for the next time at which something is due. */

@@ -8,6 +8,7 @@ import { newStoreMarks } from '../../../src/replication/index.ts'
 import { nowMicros } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
+import { LinkedLog } from '../../../src/store/linked/index.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { backupLog, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
@@ -102,6 +103,29 @@ const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'applyEvidence',
   'forgetStream',
 ])
+
+/** A store of which another thread replicates the events: what it exchanges goes through a link. */
+export async function openLinked(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {
+  let linked: LinkedLog | undefined
+  // Registered first: a link is closed before its store.
+  test.after(() => linked?.close())
+  const store = await openSqlite(test, options)
+  const log = new LinkedLog(store.link(), systemRuntime)
+  linked = log
+  // Messages of two ports have no common order: what was sent over the link before an append has to arrive first.
+  const append: SqliteEventStore['append'] = async (request) => {
+    await log.head(0)
+    return store.append(request)
+  }
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'append') return append
+      const owner = name !== 'close' && name in log ? log : target
+      const member: unknown = Reflect.get(owner, name)
+      return typeof member === 'function' ? member.bind(owner) : member
+    },
+  })
+}
 
 /** A store that seals everything after each write, so that the next read is from segments. */
 export function settling(store: SqliteEventStore): SqliteEventStore {

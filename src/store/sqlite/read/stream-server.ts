@@ -3,6 +3,7 @@ import { format } from '../../../base/format.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import { genesis, type Hash, heads, type StreamKey } from '../../../protocol/index.ts'
 import {
+  type ChunkSeries,
   chunkFrom,
   chunksFrom,
   type HeadPlace,
@@ -66,6 +67,11 @@ export class StreamServer {
   /** See `chunksFrom`. */
   chunks(stream: StreamNumber, from: number, newest: Uint8Array | undefined, maxBytes: number): Uint8Array[] {
     return this.#reading(stream, (stored) => (stored === undefined ? [] : chunksFrom(stored, newest, from, maxBytes)))
+  }
+
+  /** See `ChunkSeries.readNext`. */
+  readNext(stream: StreamNumber, chunks: ChunkSeries, newest: Uint8Array | undefined): boolean {
+    return this.#reading(stream, (stored) => stored !== undefined && chunks.readNext(stored, newest))
   }
 
   /** See `hashAt`. */

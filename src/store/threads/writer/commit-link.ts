@@ -32,11 +32,11 @@ export class CommitSender {
     return Atomics.load(this.#unread, 0)
   }
 
-  /** Posts frames, whose memory is transferred. */
-  post(appended: readonly AppendedFrames[]): void {
+  /** Posts frames. Their memory is transferred, unless there are other listeners. */
+  post(appended: readonly AppendedFrames[], isTransferred = true): void {
     const buffers = appended.flatMap(({ records = [] }) => records.map(({ buffer }) => buffer as ArrayBuffer))
     Atomics.add(this.#unread, 0, sizeOf(appended))
-    this.#port.postMessage(appended, buffers)
+    this.#port.postMessage(appended, isTransferred ? buffers : [])
   }
 
   close(): void {

@@ -2,9 +2,10 @@ import type { MalformedChunk, Received } from '../../../replication/index.ts'
 import type { DiskReporter } from '../../disk/disk-notice.ts'
 import type { LogWriter, VerifiedChunk } from '../../sqlite/index.ts'
 import { toMessage } from '../thread-messages.ts'
-import type { CallResult } from './writer-messages.ts'
+import type { Caller } from './writer-messages.ts'
 
 interface Task {
+  readonly caller: Caller
   readonly id: number
   readonly steps: Generator<void, (Received | MalformedChunk)[]>
 }
@@ -12,14 +13,13 @@ interface Task {
 interface ReceiveQueueOptions {
   readonly writer: LogWriter
   readonly disk: DiskReporter
-  readonly reply: (results: readonly CallResult[]) => void
 }
 
 /** Chunks of other nodes that wait to be stored, one commit at a time: local appends run in between. */
 export class ReceiveQueue {
   readonly #options: ReceiveQueueOptions
-  /** Bounded by the sender, see `ChunkReceiving`. */
-  readonly #tasks: Task[] = []
+  /** Bounded by each sender, see `ChunkReceiving`. */
+  #tasks: Task[] = []
 
   constructor(options: ReceiveQueueOptions) {
     this.#options = options
@@ -29,25 +29,30 @@ export class ReceiveQueue {
     return this.#tasks.length === 0
   }
 
-  add(id: number, chunks: readonly VerifiedChunk[], from: string | undefined): void {
-    this.#tasks.push({ id, steps: this.#options.writer.receiveVerified(chunks, from) })
+  add(caller: Caller, id: number, chunks: readonly VerifiedChunk[], from: string | undefined): void {
+    this.#tasks.push({ caller, id, steps: this.#options.writer.receiveVerified(chunks, from) })
+  }
+
+  /** Drops what a thread has sent that has ended. Commits that were done for it stay. */
+  drop(caller: Caller): void {
+    this.#tasks = this.#tasks.filter((task) => task.caller !== caller)
   }
 
   /** Does one commit of the first task, and replies if it was the last one. */
   step(): void {
     const [task] = this.#tasks
     if (task === undefined) return
-    const { disk, reply } = this.#options
+    const { disk } = this.#options
     try {
       const { done, value } = task.steps.next()
       if (done !== true) return
       this.#tasks.shift()
-      reply([{ id: task.id, result: value }])
+      task.caller.reply([{ id: task.id, result: value }])
       disk.succeeded('receive')
     } catch (error) {
       this.#tasks.shift()
       disk.failed('receive', error)
-      reply([{ id: task.id, error: toMessage(error) }])
+      task.caller.reply([{ id: task.id, error: toMessage(error) }])
     }
   }
 

@@ -43,15 +43,48 @@ export type WriterCall =
   | 'probe'
   | 'close'
 
+export interface CallMessage {
+  readonly id: number
+  readonly call: WriterCall
+  readonly args: readonly unknown[]
+}
+
+/** A message of any thread to the writer: a call, or the link to its listener to commits. */
+export type CallerMessage = CallMessage | { readonly commits: CommitLink | undefined }
+
 /**
- * A message to the writer: a call, the link to a new reader thread, the link to the listener to commits, or an append
- * request by `packRequest`.
+ * A message of the main thread to the writer: also the link to a new reader thread, the port of another thread that may
+ * call (`LogLink`), or an append request by `packRequest`.
  */
 export type ToWriter =
-  | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
+  | CallerMessage
   | { readonly reader: number; readonly link: ReaderLink }
-  | { readonly commits: CommitLink | undefined }
+  | { readonly caller: MessagePort }
   | ArrayBuffer
+
+/** Whether a message has chunks of other nodes. */
+export function isReceive(message: ToWriter | undefined): message is CallMessage {
+  return message !== undefined && 'call' in message && message.call === 'receiveVerified'
+}
+
+/** The calls of threads other than the main thread: what replication needs. */
+export const linkedCalls: ReadonlySet<WriterCall> = new Set([
+  'receiveVerified',
+  'applyPrune',
+  'applyRedactions',
+  'evidence',
+  'applyEvidence',
+  'head',
+  'ownHeads',
+  'headOf',
+  'records',
+  'markAnnounced',
+])
+
+/** A thread that calls the writer. */
+export interface Caller {
+  reply(results: readonly CallResult[]): void
+}
 
 export interface CallResult {
   readonly id: number

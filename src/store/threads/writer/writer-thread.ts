@@ -22,13 +22,18 @@ import {
   toMessage,
   unpackRequest,
 } from '../thread-messages.ts'
-import { type CommitLink, CommitSender } from './commit-link.ts'
+import { Announcements } from './announcements.ts'
+import { LinkedCallers } from './linked-callers.ts'
 import { ReceiveQueue } from './receive-queue.ts'
 import { SealScheduler } from './seal-scheduler.ts'
 import {
-  type CallResult,
+  type Caller,
+  type CallerMessage,
+  type CallMessage,
   diskWork,
   type FromWriter,
+  isReceive,
+  linkedCalls,
   type ToWriter,
   type WriterCall,
   type WriterData,
@@ -59,8 +64,9 @@ class WriterThread {
   readonly #receives: ReceiveQueue
   /** The reader threads, which are woken after each commit that matches their wake-up filter. */
   readonly #readers = new Map<number, ReaderWaker>()
-  /** The listener to own commits, if there is one. */
-  #commits: CommitSender | undefined
+  readonly #announcements: Announcements
+  readonly #main: Caller = { reply: (results) => this.#port.postMessage(results satisfies FromWriter) }
+  readonly #linked: LinkedCallers
   #isClosed = false
 
   constructor(port: MessagePort, data: WriterData, { clock, timers, random }: Runtime) {
@@ -87,7 +93,9 @@ class WriterThread {
       if (this.#mayReceive) this.#run(undefined)
     }
     this.#seals = new SealScheduler({ writer, sealer, sealerEnded, timers, disk, background, finished })
-    this.#receives = new ReceiveQueue({ writer, disk, reply: (results) => this.#reply(results) })
+    this.#receives = new ReceiveQueue({ writer, disk })
+    this.#announcements = new Announcements(writer)
+    this.#linked = new LinkedCallers({ arrived: () => this.#run(undefined), ended: (caller) => this.#ended(caller) })
     this.#posts = new PostSignal(data.posts)
     port.on('message', (message: ToWriter) => this.#run(message))
   }
@@ -135,10 +143,10 @@ class WriterThread {
         // Requests that were posted before a call are committed before it.
         this.#commit(appends.splice(0))
         // Before the call, which may be a redaction of one of these events.
-        this.#announce()
+        this.#announcements.announce()
         if ('reader' in next) this.#connectReader(next.reader, next.link)
-        else if ('commits' in next) this.#connectListener(next.commits)
-        else this.#process(next.id, next.call, next.args)
+        else if ('caller' in next) this.#linked.add(next.caller)
+        else this.#take(this.#main, next)
         if (this.#isClosed) return false
         // Each call gets a batch, so that calls without a pause cannot delay sealing.
         break
@@ -147,15 +155,16 @@ class WriterThread {
       next = this.#nextOther(undefined)
     }
     this.#commit(appends)
+    const hasCalled = this.#takeLinked()
     // Local appends first: received chunks are stored one commit at a time, when no message waits.
-    const isReceiving = next === undefined && this.#mayReceive
+    const isReceiving = next === undefined && !hasCalled && this.#mayReceive
     if (isReceiving) this.#receives.step()
     this.#notifyReaders()
     // After the results were posted, off the latency path.
     this.#writer.link()
-    this.#announce()
+    this.#announcements.announce()
     this.#seals.planAfterAppend()
-    return next !== undefined || isReceiving
+    return next !== undefined || hasCalled || isReceiving
   }
 
   #next(): ToWriter | undefined {
@@ -166,11 +175,35 @@ class WriterThread {
   #nextOther(first: ToWriter | undefined): ToWriter | undefined {
     let next = first ?? this.#next()
     while (isReceive(next)) {
-      const [chunks, from] = next.args as [readonly VerifiedChunk[], string | undefined]
-      this.#receives.add(next.id, chunks, from)
+      this.#putAside(this.#main, next)
       next = this.#next()
     }
     return next
+  }
+
+  /** Processes one message of a linked thread: after local appends, and however many of these wait. */
+  #takeLinked(): boolean {
+    let next = this.#linked.next()
+    while (next !== undefined && isReceive(next.message)) {
+      this.#putAside(next.caller, next.message)
+      next = this.#linked.next()
+    }
+    if (next === undefined) return false
+    const { caller, message } = next
+    assert('commits' in message || linkedCalls.has(message.call), 'a linked thread calls what replication needs')
+    this.#take(caller, message)
+    return true
+  }
+
+  #putAside(caller: Caller, { id, args }: CallMessage): void {
+    const [chunks, from] = args as [readonly VerifiedChunk[], string | undefined]
+    this.#receives.add(caller, id, chunks, from)
+  }
+
+  /** A linked thread has ended, maybe unexpectedly. */
+  #ended(caller: Caller): void {
+    this.#receives.drop(caller)
+    if (!this.#isClosed) this.#announcements.connect(caller, undefined)
   }
 
   #connectReader(reader: number, link: ReaderLink): void {
@@ -179,20 +212,6 @@ class WriterThread {
     this.#readers.set(reader, waker)
     // Its jobs may not have seen the last commits.
     waker.wake()
-  }
-
-  #connectListener(link: CommitLink | undefined): void {
-    this.#commits?.close()
-    const commits = link && new CommitSender(link)
-    this.#commits = commits
-    this.#writer.collectFrames(commits && (() => commits.unread))
-  }
-
-  /** Passes the frames of the last commits on to the listener. */
-  #announce(): void {
-    if (this.#commits === undefined) return
-    const appended = this.#writer.takeAppended()
-    if (appended.length > 0) this.#commits.post(appended)
   }
 
   #commit(appends: readonly ReceivedRequest[]): void {
@@ -211,13 +230,9 @@ class WriterThread {
       }
       this.#disk.failed('publish', error)
       const message = toMessage(error)
-      this.#reply(appends.map(({ id }) => ({ id, error: message })))
+      this.#main.reply(appends.map(({ id }) => ({ id, error: message })))
       for (const { request } of appends) release(request.source)
     }
-  }
-
-  #reply(results: readonly CallResult[]): void {
-    this.#port.postMessage(results satisfies FromWriter)
   }
 
   /** Called after the results were posted: a publisher waits for these. */
@@ -225,10 +240,15 @@ class WriterThread {
     for (const reader of this.#writer.takeWakeups(this.#readers.keys())) this.#readers.get(reader)?.wake()
   }
 
-  #process(id: number, call: WriterCall, args: readonly unknown[]): void {
+  #take(caller: Caller, message: CallerMessage): void {
+    if ('commits' in message) this.#announcements.connect(caller, message.commits)
+    else this.#process(caller, message)
+  }
+
+  #process(caller: Caller, { id, call, args }: CallMessage): void {
     const work = diskWork[call]
     try {
-      this.#reply([{ id, result: this.#call(call, args) }])
+      caller.reply([{ id, result: this.#call(call, args) }])
       if (work !== undefined) this.#disk.succeeded(work)
       if (call === 'redact' || call === 'applyRedactions') this.#background.succeeded('redact')
       if (call === 'dropIndexAt') this.#background.failed('index', new Error(damagedIndex))
@@ -236,7 +256,7 @@ class WriterThread {
     } catch (error) {
       const isDisk = work !== undefined && this.#disk.failed(work, error)
       if (call === 'dropIndexAt') this.#background.failed('index', error, isDisk)
-      this.#reply([{ id, error: toMessage(error) }])
+      caller.reply([{ id, error: toMessage(error) }])
     }
   }
 
@@ -246,7 +266,8 @@ class WriterThread {
       this.#isClosed = true
       this.#seals.close()
       for (const reader of this.#readers.values()) reader.close()
-      this.#commits?.close()
+      this.#announcements.close()
+      this.#linked.close()
       this.#writer.close()
       // After the reply, which a closed port would not deliver.
       this.#timers.setImmediate(() => this.#port.close())
@@ -255,10 +276,6 @@ class WriterThread {
     assert(typeof this.#writer[call] === 'function', `the writer has a method '${call}'`)
     return (this.#writer[call] as (...args: readonly unknown[]) => unknown)(...args)
   }
-}
-
-function isReceive(message: ToWriter | undefined): message is Extract<ToWriter, { call: WriterCall }> {
-  return message !== undefined && 'call' in message && message.call === 'receiveVerified'
 }
 
 /** Posts notices in order. Those of the start are delayed: the first message of a thread reports that it is open. */

@@ -1,0 +1,178 @@
+import { limits } from '../../base/limits.ts'
+import type { Effect } from '../../sync/index.ts'
+
+/** What a peer has sent, for the store. */
+export type InputEffect = Extract<Effect, { do: 'compare-own' | 'store' | 'apply-records' | 'apply-evidence' }>
+
+type Work = () => Promise<void>
+
+interface Item {
+  readonly bytes: number
+  readonly work: Work
+}
+
+/** What one peer has sent in one session. */
+class PeerQueue {
+  readonly peer: string
+  /** Those that wait, without the one that is being stored. */
+  readonly items: Item[] = []
+  /** Of all of them. */
+  bytes = 0
+  isStoring = false
+  isPaused = false
+  /** What has arrived although the peer is paused. */
+  bytesSincePause = 0
+
+  constructor(peer: string) {
+    this.peer = peer
+  }
+}
+
+export interface InputActions {
+  /** Stops reading from a peer, or goes on. */
+  pause(peer: string, isPaused: boolean): void
+  /** A peer sends on, far beyond the limit. Its input is dropped by its disconnection. */
+  overflow(peer: string): void
+  /** Input of a peer waits to be stored, or nothing of it waits any more. */
+  waits(peer: string, isWaiting: boolean): void
+}
+
+/**
+ * What peers have sent, and what is not stored yet: in order per peer, and bounded in bytes, per peer and in all. A peer
+ * with too much of it is not read (backpressure).
+ */
+export class InputQueue {
+  readonly #actions: InputActions
+  readonly #queues = new Map<string, PeerQueue>()
+  /** Bytes of all peers, including those that are being stored. */
+  #bytes = 0
+  /** Bytes that are being stored. */
+  #storing = 0
+  /** Whether a peer waits because of that. */
+  #isStoreFull = false
+
+  constructor(actions: InputActions) {
+    this.#actions = actions
+  }
+
+  /** Bytes that wait for the store, over all peers. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** What waits of a peer. */
+  of(peer: string): { readonly inputBytes: number; readonly isPaused: boolean } {
+    const queue = this.#queues.get(peer)
+    return { inputBytes: queue?.bytes ?? 0, isPaused: queue?.isPaused ?? false }
+  }
+
+  /** @param work stores it; it must not fail */
+  add(peer: string, size: number, work: Work): void {
+    const bytes = size + limits.queuedMessageBytes
+    const queue = this.#queueOf(peer)
+    if (queue.isPaused) {
+      queue.bytesSincePause += bytes
+      if (queue.bytesSincePause > limits.inputBytesSincePause) {
+        this.#actions.overflow(peer)
+        return
+      }
+    }
+    const isFirst = queue.bytes === 0
+    queue.items.push({ bytes, work })
+    queue.bytes += bytes
+    this.#bytes += bytes
+    if (isFirst) this.#actions.waits(peer, true)
+    if (queue.bytes > limits.inputBytesPerPeer || this.#bytes > limits.inputBytes) this.#pause(queue)
+    this.#storeNext(queue)
+  }
+
+  /** A peer is gone. What waits of it is dropped: it would have to be verified for nothing if the peer is hostile. */
+  drop(peer: string): void {
+    const queue = this.#queues.get(peer)
+    if (queue === undefined) return
+    this.#queues.delete(peer)
+    for (const { bytes } of queue.items.splice(0)) this.#bytes -= bytes
+    this.#resumeAll()
+  }
+
+  #queueOf(peer: string): PeerQueue {
+    const queue = this.#queues.get(peer) ?? new PeerQueue(peer)
+    this.#queues.set(peer, queue)
+    return queue
+  }
+
+  #pause(queue: PeerQueue): void {
+    if (queue.isPaused) return
+    queue.isPaused = true
+    queue.bytesSincePause = 0
+    this.#actions.pause(queue.peer, true)
+  }
+
+  /** Stores the next of a peer, unless the store has enough to do. */
+  #storeNext(queue: PeerQueue): void {
+    const [next] = queue.items
+    if (next === undefined || queue.isStoring) return
+    this.#isStoreFull = this.#storing > 0 && this.#storing + next.bytes > limits.storingBytes
+    if (!this.#isStoreFull) void this.#store(queue, next)
+  }
+
+  async #store(queue: PeerQueue, item: Item): Promise<void> {
+    queue.items.shift()
+    queue.isStoring = true
+    this.#storing += item.bytes
+    await item.work()
+    queue.isStoring = false
+    queue.bytes -= item.bytes
+    this.#storing -= item.bytes
+    this.#bytes -= item.bytes
+    if (this.#queues.get(queue.peer) === queue) this.#stored(queue)
+    this.#resumeAll()
+    if (this.#isStoreFull) this.#storeNextOfAll()
+    else this.#storeNext(queue)
+  }
+
+  #storeNextOfAll(): void {
+    this.#isStoreFull = false
+    for (const queue of [...this.#queues.values()]) {
+      this.#storeNext(queue)
+      if (this.#isStoreFull) return
+    }
+  }
+
+  /** Puts a peer at the end of the line. */
+  #stored(queue: PeerQueue): void {
+    this.#queues.delete(queue.peer)
+    if (queue.bytes > 0 || queue.isPaused) this.#queues.set(queue.peer, queue)
+    if (queue.bytes === 0) this.#actions.waits(queue.peer, false)
+  }
+
+  #resumeAll(): void {
+    if (this.#bytes > limits.inputLowBytes) return
+    for (const queue of [...this.#queues.values()]) {
+      if (!queue.isPaused || queue.bytes > limits.inputLowBytesPerPeer) continue
+      queue.isPaused = false
+      if (queue.bytes === 0) this.#queues.delete(queue.peer)
+      this.#actions.pause(queue.peer, false)
+    }
+  }
+}
+
+/** The bytes that are kept until it is stored. */
+export function sizeOfInput(effect: InputEffect): number {
+  switch (effect.do) {
+    case 'store':
+      return effect.chunk.length
+    case 'apply-evidence':
+      return effect.record.length
+    case 'apply-records': {
+      const { prune, redactions } = effect.records
+      return sizeOf(prune === undefined ? redactions : [prune.record, prune.head, ...redactions])
+    }
+    case 'compare-own':
+      return sizeOf(effect.heads)
+  }
+}
+
+function sizeOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, { length }) => sum + length, 0)
+}

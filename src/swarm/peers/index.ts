@@ -1,0 +1,11 @@
+export { type Dial, Dialler, type DiallerOptions } from './dialler.ts'
+export {
+  type AddressOrigin,
+  type Discovery,
+  discoveryPayload,
+  isPublic,
+  type PublishedAddress,
+  parseDiscovery,
+} from './discovery.ts'
+export type { Introduction, NodeAddresses } from './introductions.ts'
+export type { AddressSource, DialFailed, KnownAddress, KnownPeer, KnownSession } from './known-peer.ts'

@@ -1,0 +1,159 @@
+import { limits } from '../base/limits.ts'
+import { fullHead } from '../protocol/index.ts'
+import type { Answers } from './answers.ts'
+import type { CatchUp } from './catch-up.ts'
+import type { Disputes } from './disputes.ts'
+import type { Effect } from './effects.ts'
+import type { Liveness } from './liveness.ts'
+import type {
+  BucketsMessage,
+  CloseReason,
+  DigestMessage,
+  HeadsMessage,
+  Hello,
+  Message,
+  NothingReason,
+  OwnHeads,
+} from './messages.ts'
+import type { Peer } from './peer.ts'
+import type { Reports } from './reports.ts'
+import type { Spread } from './spread.ts'
+import { type SyncState, send } from './sync-state.ts'
+
+interface Parts {
+  readonly answers: Answers
+  readonly catchUp: CatchUp
+  readonly disputes: Disputes
+  readonly liveness: Liveness
+  readonly spread: Spread
+  readonly reports: Reports
+  readonly close: (peer: string, reason: CloseReason, now: number) => Effect[]
+}
+
+/** What follows from a message of a peer. */
+export class MessageHandler {
+  readonly #state: SyncState
+  readonly #parts: Parts
+
+  constructor(state: SyncState, parts: Parts) {
+    this.#state = state
+    this.#parts = parts
+  }
+
+  handle(peer: Peer, message: Message, now: number): Effect[] {
+    if (message.is === 'hello') return this.#greeted(peer, message, now)
+    // What comes before the hello is of a peer that does not follow the protocol.
+    if (!peer.isReady) return this.#parts.close(peer.name, 'malformedMessage', now)
+    const { requests } = this.#state
+    switch (message.is) {
+      case 'neighbours':
+        this.#parts.spread.neighbours(peer, message)
+        return []
+      case 'digest':
+        return this.#compared(peer, message)
+      case 'buckets':
+        return this.#comparedBuckets(peer, message)
+      case 'heads':
+        return this.#claimed(peer, message, now)
+      case 'want':
+      case 'want-records':
+      case 'want-evidence':
+      case 'locate':
+        return this.#parts.answers.start(peer, message) ?? this.#parts.close(peer.name, 'tooManyRequests', now)
+      case 'chunk': {
+        const request = requests.get(peer.name, message.id, 'events')
+        // An answer to a request that has timed out is not an error.
+        if (request === undefined) return []
+        requests.extend(request, now)
+        const { id: want, more, chunk } = message
+        return [{ do: 'store', from: peer.name, want, more, chunk }]
+      }
+      case 'nothing':
+        return this.#nothing(peer, message.id, message.reason, now)
+      case 'push': {
+        const claimed = this.#parts.catchUp.claimPushed(peer, message.chunk, now)
+        return [...claimed, { do: 'store', from: peer.name, want: undefined, more: false, chunk: message.chunk }]
+      }
+      case 'records':
+        if (message.id !== 0 && requests.get(peer.name, message.id) === undefined) return []
+        return [{ do: 'apply-records', from: peer.name, records: message }]
+      case 'evidence': {
+        const request = requests.get(peer.name, message.id, 'evidence')
+        const stream = request && peer.claims.get(request.name)?.stream
+        if (stream === undefined) return []
+        return [{ do: 'apply-evidence', from: peer.name, want: message.id, stream, record: message.record }]
+      }
+      case 'located': {
+        const request = requests.get(peer.name, message.id, 'parting')
+        return request === undefined ? [] : this.#parts.disputes.located(request, message.count, now)
+      }
+      case 'stored':
+        this.#parts.reports.peerStored(peer, message)
+        return []
+      case 'ping':
+        return [send(peer.name, { is: 'pong', id: message.id })]
+      case 'pong':
+        this.#parts.liveness.pong(peer, message, now)
+        return []
+      case 'want-own':
+        return this.#parts.spread.ownHeadsTo(peer)
+      case 'own-heads':
+        return this.#comparedOwn(peer, message, now)
+      case 'addresses':
+        return [{ do: 'learned-addresses', peer: peer.name, nodes: message.nodes }]
+    }
+  }
+
+  #greeted(peer: Peer, { required, time }: Hello, now: number): Effect[] {
+    if (required.length > 0) return this.#parts.close(peer.name, 'unknownRequiredFeature', now)
+    if (peer.isReady) return []
+    peer.isReady = true
+    peer.clockAhead = time - this.#state.options.wallClock()
+    this.#parts.spread.neighboursChanged(now)
+    return [this.#parts.reports.digestTo(peer.name), ...this.#parts.reports.askOwn(peer.name)]
+  }
+
+  /** A peer says all that it has of the own streams. */
+  #comparedOwn(peer: Peer, { entries }: OwnHeads, now: number): Effect[] {
+    if (!this.#state.options.isInDoubt()) return []
+    const claimed = entries.flatMap((entry) => this.#parts.catchUp.claim(peer, entry, now))
+    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
+    return [...claimed, { do: 'compare-own', from: peer.name, heads }, ...this.#parts.catchUp.ask(now)]
+  }
+
+  #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {
+    const { table, options } = this.#state
+    peer.clockAhead = time - options.wallClock()
+    // A comparison is left out while much waits to be sent: the next digest starts it again.
+    if (peer.isCongested) return []
+    peer.hasSameHeads = Buffer.compare(digest, table.digest()) === 0
+    if (peer.hasSameHeads) return []
+    return [send(peer.name, { is: 'buckets', digests: table.buckets() })]
+  }
+
+  #comparedBuckets(peer: Peer, { digests }: BucketsMessage): Effect[] {
+    if (peer.isCongested) return []
+    const differing = this.#state.table.differing(digests)
+    return differing.length === 0 ? [] : this.#parts.spread.headsTo(peer.name, differing, differing)
+  }
+
+  #claimed(peer: Peer, { entries, answer }: HeadsMessage, now: number): Effect[] {
+    const { catchUp, spread } = this.#parts
+    const claimed = entries.flatMap((entry) => catchUp.claim(peer, entry, now))
+    const isAnswered = answer.length > 0 && !peer.isCongested
+    return [...claimed, ...(isAnswered ? spread.headsTo(peer.name, answer, []) : []), ...catchUp.ask(now)]
+  }
+
+  #nothing(peer: Peer, id: number, reason: NothingReason, now: number): Effect[] {
+    const request = this.#state.requests.get(peer.name, id)
+    if (request === undefined) return []
+    this.#parts.disputes.close(request)
+    // The peer has other frames there, so the two chains differ before.
+    if (reason === 'notABorder' && request.kind === 'events' && !request.isDispute)
+      return this.#parts.disputes.start(peer, request.name, now)
+    const claim = peer.claims.get(request.name)
+    if (reason === 'pruned' && claim !== undefined) claim.areRecordsKnown = false
+    this.#parts.catchUp.later(peer.name, request.name, now, request.isDispute ? limits.disputeRetryMs : undefined)
+    return this.#parts.catchUp.ask(now)
+  }
+}
