@@ -42,7 +42,8 @@ export class SiteNode {
     this.#options = options
     this.machine = options.machine
     this.folder = options.folder
-    for (const [path, value] of Object.entries(options.settings ?? {})) this.setOffline(path, value)
+    this.#settings('init')
+    if (options.settings !== undefined) this.#settings('set', '/', JSON.stringify(documentOf(options.settings)))
   }
 
   get url(): string {
@@ -57,8 +58,7 @@ export class SiteNode {
 
   /** Changes a setting of the stopped node. */
   setOffline(path: string, value: unknown): void {
-    const args = ['settings', 'local', 'set', path, JSON.stringify(value), '--working-dir', this.folder]
-    execFileSync(process.execPath, [this.#command, ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
+    this.#settings('set', path, JSON.stringify(value))
   }
 
   async start(): Promise<this> {
@@ -126,6 +126,11 @@ export class SiteNode {
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ type }) => type === 'event')
   }
 
+  #settings(...args: readonly string[]): void {
+    const command = [this.#command, 'settings', 'local', ...args, '--working-dir', this.folder]
+    execFileSync(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] })
+  }
+
   async #authenticate(): Promise<string> {
     const manifest = { appId: 'com.example.site', displayName: 'Site', version: '1.0.0' }
     const headers = { 'content-type': 'application/json' }
@@ -140,4 +145,16 @@ export class SiteNode {
   get #command(): string {
     return join(this.#options.packageFolder ?? checkout, 'bin/shoal')
   }
+}
+
+/** The document in which these paths have these values. */
+function documentOf(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const document: Record<string, unknown> = {}
+  for (const [path, value] of Object.entries(values)) {
+    const keys = path.split('/').slice(1)
+    let at = document
+    for (const key of keys.slice(0, -1)) at = (at[key] ??= {}) as Record<string, unknown>
+    at[keys.at(-1) ?? ''] = value
+  }
+  return document
 }
