@@ -58,7 +58,8 @@ export class Site {
 
   /** Drops connections that others open to a port of a machine, as a firewall does. Needs `nft`. */
   dropInbound(machine: Machine, port: number): void {
-    const rules = `table inet shoal { chain in { type filter hook input priority 0; iifname "eth0" tcp dport ${port} tcp flags & (syn|ack) == syn drop; } }`
+    const rule = `iifname "eth0" tcp dport ${port} tcp flags & (syn | ack) == syn drop`
+    const rules = `table inet shoal {\n chain in {\n type filter hook input priority 0\n ${rule}\n }\n}\n`
     execFileSync('ip', ['netns', 'exec', machine.name, 'nft', '-f', '-'], { input: rules })
   }
 
