@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
+import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 import type { KeyPair } from '../identity/index.ts'
@@ -50,6 +51,8 @@ export class Swarm {
   readonly #waiting = new Set<(snapshot: SwarmSnapshot | undefined) => void>()
   #settings: SwarmSettings
   #worker: Worker
+  #loaded = Promise.withResolvers<void>()
+  #isLoaded = false
   #started:
     | { readonly store: SwarmStore; readonly listen: Listen; readonly notices: GateNotices | undefined }
     | undefined
@@ -72,12 +75,18 @@ export class Swarm {
     return this.#snapshot
   }
 
-  /** Listens, and begins to exchange events. Rejects when that fails. */
-  async start(store: SwarmStore, listen: Listen): Promise<void> {
+  /**
+   * Listens and begins to exchange events, when the thread is loaded. A failed start is reported, and tried again like
+   * one after the thread has ended.
+   * @param release frees the addresses to listen at
+   */
+  async start(store: SwarmStore, release: () => Promise<Listen>): Promise<void> {
     assert(this.#started === undefined, 'the swarm is started once')
-    this.#started = { store, listen, notices: store.gate && new GateNotices(store.gate) }
+    await this.#loaded.promise
+    if (this.#isStopping) return
+    this.#started = { store, listen: await release(), notices: store.gate && new GateNotices(store.gate) }
     if (store.gate !== undefined) store.gate.onOpen = () => this.#post({ do: 'open-gate' })
-    await this.#startThread()
+    await this.#tryToStart()
   }
 
   /** Applies changed settings while the swarm runs. */
@@ -115,10 +124,13 @@ export class Swarm {
     const { timers } = this.#options.runtime
     timers.clear(this.#timer)
     const ended = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
-    this.#post({ do: 'stop' })
-    // Peers are told; one that does not take it must not delay the end.
-    await Promise.race([ended, sleep(timers, limits.swarmStopMs, { unref: true })])
+    if (this.#isLoaded) {
+      this.#post({ do: 'stop' })
+      // Peers are told; one that does not take it must not delay the end.
+      await Promise.race([ended, sleep(timers, limits.swarmStopMs, { unref: true })])
+    }
     await this.#worker.terminate()
+    this.#loaded.resolve()
   }
 
   #spawn(): Worker {
@@ -191,6 +203,10 @@ export class Swarm {
       case 'thread':
         this.#noticed(message.notice)
         break
+      case 'loaded':
+        this.#isLoaded = true
+        this.#loaded.resolve()
+        break
       case 'started':
       case 'start-failed':
       case 'stopped':
@@ -206,6 +222,7 @@ export class Swarm {
   #ended(cause: string): void {
     this.#snapshot = undefined
     this.#endedBy = cause
+    this.#isLoaded = false
     this.#started?.notices?.threadEnded()
     if (this.#isStopping) return
     const { clock, timers } = this.#options.runtime
@@ -220,9 +237,20 @@ export class Swarm {
     if (this.#isStopping) return
     try {
       this.#worker = this.#spawn()
-      // Before the first start there is nothing to go on with.
-      if (this.#started !== undefined) await this.#startThread()
     } catch (error) {
+      // The system refuses another thread.
+      this.#ended(messageOf(error))
+      return
+    }
+    // Before the first start there is nothing to go on with.
+    if (this.#started !== undefined) await this.#tryToStart()
+  }
+
+  async #tryToStart(): Promise<void> {
+    try {
+      await this.#startThread()
+    } catch (error) {
+      if (this.#isStopping) return
       // Its end starts it again.
       const failed = error instanceof Error ? error : new Error(String(error))
       this.#options.threads.startFailed('swarm', failed)

@@ -70,7 +70,7 @@ class Member {
       removed: (...removal) => swarm.removed(...removal),
     })
     member.#store = store
-    await swarm.start({ link: () => store.link(), gate: undefined }, [{ host: '127.0.0.1', port: 0 }])
+    await swarm.start({ link: () => store.link(), gate: undefined }, async () => [{ host: '127.0.0.1', port: 0 }])
     return member
   }
 

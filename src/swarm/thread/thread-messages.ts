@@ -59,6 +59,8 @@ export interface ThreadNotice {
 
 /** A message of the swarm thread. */
 export type FromSwarm =
+  /** Its modules are loaded. */
+  | { readonly is: 'loaded' }
   /** It listens, and exchanges events from now on. */
   | { readonly is: 'started' }
   | { readonly is: 'start-failed'; readonly reason: string }
