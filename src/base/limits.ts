@@ -130,6 +130,8 @@ export const limits = {
   keptOutPeers: 1024,
   /** Maximum number of heads in a replication message; more are sent in several. */
   headsPerMessage: 4096,
+  /** Heads of streams that are kept decoded, because all peers send the same ones. */
+  knownHeads: 16_384,
   /** Maximum size of a signed head without its topic. */
   headBytes: 256,
   /** Maximum number of features that a node names in its hello. */

@@ -13,7 +13,7 @@ import { type Runtime, systemRuntime } from '../runtime/system-runtime.ts'
 import { versionString } from '../runtime/version.ts'
 import { clampSettings, publicSwarmKey, Settings, type SettingsDocument } from '../settings/index.ts'
 import { blobFile, DataFolder, NodeDatabase, type StoreDamage, ThreadedBlobs, topicFiles } from '../store/index.ts'
-import type { Swarm } from '../swarm/index.ts'
+import type { SwarmSnapshot } from '../swarm/index.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { BackgroundErrors } from './background-errors.ts'
 import { availableConnections, connectionLimits } from './connection-limits.ts'
@@ -22,7 +22,7 @@ import { type Addresses, checkAddresses, type Endpoints, Listeners } from './lis
 import { Maintenance } from './maintenance.ts'
 import { openEvents } from './open-events.ts'
 import { openFiles } from './open-files.ts'
-import { newSwarm, startSwarm } from './open-swarm.ts'
+import { NodeSwarm } from './open-swarm.ts'
 import { ThreadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
@@ -85,7 +85,7 @@ export class Node {
     let disk: DiskErrors | undefined
     let background: BackgroundErrors | undefined
     let threads: ThreadFailures | undefined
-    let swarm: Swarm | undefined
+    let swarm: NodeSwarm | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, clock, log)
@@ -105,9 +105,12 @@ export class Node {
       const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
       const onDamage = damageReporter(health, metrics, log.module('store'))
       const { replicates = false, output } = options
-      swarm = replicates ? newSwarm({ ...shared, output, log: log.module('swarm') }) : undefined
-      const removed: Swarm['removed'] = (...removal) => swarm?.removed(...removal)
-      const opening = { account, folder: folder.path, replicates, log: log.module('events'), onDamage, failed, removed }
+      const swarmParts = { ...shared, output, background: background.onNotice, log: log.module('swarm') }
+      const nodeSwarm = replicates ? new NodeSwarm(swarmParts) : undefined
+      swarm = nodeSwarm
+      const swarmSnapshot = (): SwarmSnapshot | undefined => nodeSwarm?.snapshot
+      const callbacks = { onDamage, failed, removed: nodeSwarm?.removed, swarm: swarmSnapshot }
+      const opening = { account, folder: folder.path, replicates, log: log.module('events'), ...callbacks }
       const openedEvents = openEvents({ ...shared, ...opening })
       events = openedEvents.then(({ events }) => events)
       // Not unhandled: it is awaited below, after the ports are open.
@@ -131,7 +134,7 @@ export class Node {
       background.setRetry(['prune'], () => tasks.prune())
       background.setRetry(['metrics_event'], () => tasks.publishMetrics())
       const connections = connectionsOf(account, metrics, log.module('api'), runtime)
-      const parts = { ...shared, events, files, blobs, connections, log: log.module('api') }
+      const parts = { ...shared, events, files, blobs, connections, swarm: swarmSnapshot, log: log.module('api') }
       const api = apiService(options.api ?? {}, parts)
       const reports = [disk, background, threads]
       const resources = { folder, database, events, files, maintenance, blobs, reports, health, listeners, swarm, log }
@@ -141,7 +144,7 @@ export class Node {
       const perPort = connectionLimits(available, metrics, log, clock)
       await listeners.open(options.endpoints, api, connections, perPort)
       const { store } = await openedEvents
-      if (swarm !== undefined) await startSwarm(swarm, store, await listeners.releaseSwarm())
+      if (nodeSwarm !== undefined) await nodeSwarm.start(events, store, await listeners.releaseSwarm())
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {
@@ -213,7 +216,7 @@ interface Resources {
   readonly reports: readonly { stop(): void }[]
   readonly health: Health
   readonly listeners: Listeners
-  readonly swarm: Swarm | undefined
+  readonly swarm: NodeSwarm | undefined
   readonly log: Logger
 }
 

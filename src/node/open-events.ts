@@ -40,7 +40,7 @@ interface Parts extends Runtime {
   /** Called for damage that was found when the store was opened. */
   readonly onDamage: (damage: StoreDamage) => void
   /** Called when own events were pruned, or redacted with this record. */
-  readonly removed: NonNullable<EventStoreOptions['removed']>
+  readonly removed: EventStoreOptions['removed']
   /** Called when events cannot be stored any more. */
   readonly failed: (error: Error) => void
   readonly threads: ThreadWatch
@@ -81,7 +81,7 @@ export async function openEvents(parts: Parts): Promise<OpenedEvents> {
       committed: (requests) => commits.observe(requests),
       onDamage,
       failed,
-      removed: parts.removed,
+      ...(parts.removed && { removed: parts.removed }),
       threads,
       disk: disk.onNotice,
       background: background.onNotice,

@@ -1,11 +1,13 @@
+import type { Events } from '../events/index.ts'
 import type { KeyPair } from '../identity/index.ts'
 import type { Listening } from '../listening/listen.ts'
 import type { Logger, LogOutput } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Settings } from '../settings/index.ts'
-import type { ThreadWatch } from '../store/index.ts'
-import { Swarm, type SwarmStore, swarmSettingsOf } from '../swarm/index.ts'
+import type { BackgroundNotice, ThreadWatch } from '../store/index.ts'
+import { Swarm, type SwarmSnapshot, type SwarmStore, swarmSettingsOf } from '../swarm/index.ts'
+import { DiscoveryEvents } from './discovery-events.ts'
 
 interface Parts extends Runtime {
   readonly key: KeyPair
@@ -14,31 +16,62 @@ interface Parts extends Runtime {
   readonly threads: ThreadWatch
   readonly output: LogOutput
   readonly log: Logger
+  readonly background: (notice: BackgroundNotice) => void
 }
 
-/** Creates the swarm of a node. Its thread starts to load; changed settings are passed on to it. */
-export function newSwarm({ clock, timers, random, key, settings, health, threads, output, log }: Parts): Swarm {
-  const { swarm } = settings.document
-  const filter = (): string => output.filter.text
-  const created = new Swarm({
-    runtime: { clock, timers, random },
-    log,
-    threads,
-    key,
-    topic: swarm.topic,
-    swarmKey: swarm.swarmKey,
-    settings: swarmSettingsOf(settings.document, filter()),
-    onState: (problem) =>
-      problem === undefined ? health.set('Swarm', 'started') : health.set('Swarm', 'failed', problem),
-  })
-  settings.onChange(({ after }) => created.apply(swarmSettingsOf(after, filter())))
-  return created
-}
+/** The swarm of a node, with the events by which nodes tell each other their addresses. */
+export class NodeSwarm {
+  readonly #parts: Parts
+  readonly #swarm: Swarm
+  #discovery: DiscoveryEvents | undefined
 
-/** Starts the swarm on the addresses that were bound for it. */
-export async function startSwarm(swarm: Swarm, store: SwarmStore, bound: readonly Listening[]): Promise<void> {
-  await swarm.start(
-    store,
-    bound.map(({ address, port }) => ({ host: address, port })),
-  )
+  /** The thread of the swarm starts to load. Changed settings are passed on to it. */
+  constructor(parts: Parts) {
+    const { clock, timers, random, key, settings, health, threads, output, log } = parts
+    this.#parts = parts
+    const { topic, swarmKey } = settings.document.swarm
+    this.#swarm = new Swarm({
+      runtime: { clock, timers, random },
+      log,
+      threads,
+      key,
+      topic,
+      swarmKey,
+      settings: swarmSettingsOf(settings.document, output.filter.text),
+      onState: (problem) =>
+        problem === undefined ? health.set('Swarm', 'started') : health.set('Swarm', 'failed', problem),
+      onSnapshot: ({ listenAddresses, announcedAddresses }) =>
+        this.#discovery?.setAddresses(listenAddresses, announcedAddresses),
+    })
+    settings.onChange(({ after }) => this.#swarm.apply(swarmSettingsOf(after, output.filter.text)))
+  }
+
+  get snapshot(): SwarmSnapshot | undefined {
+    return this.#swarm.snapshot
+  }
+
+  readonly removed: Swarm['removed'] = (...removal) => this.#swarm.removed(...removal)
+
+  /** Listens on the addresses that were bound for it, and begins to exchange events. */
+  async start(events: Promise<Events>, store: SwarmStore, bound: readonly Listening[]): Promise<void> {
+    const { clock, timers, key, background } = this.#parts
+    this.#discovery = new DiscoveryEvents({
+      events,
+      node: key.publicKey,
+      clock,
+      timers,
+      background,
+      discovered: (discovery) => this.#swarm.discovered(discovery),
+    })
+    await this.#swarm.start(
+      store,
+      bound.map(({ address, port }) => ({ host: address, port })),
+    )
+    void this.#discovery.run()
+  }
+
+  async stop(): Promise<void> {
+    this.#discovery?.close()
+    await this.#swarm.stop()
+  }
 }

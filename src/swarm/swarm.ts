@@ -10,6 +10,7 @@ import { threadModule } from '../runtime/thread-module.ts'
 import { sleep, type Timer } from '../runtime/timers.ts'
 import type { LogLink, ThreadWatch } from '../store/index.ts'
 import type { OwnStreamsGate } from './own-streams-gate.ts'
+import type { Discovery } from './peers/index.ts'
 import type { SwarmSnapshot } from './snapshot.ts'
 import { GateNotices } from './thread/remote-gate.ts'
 import { RestartDelays } from './thread/restart-delays.ts'
@@ -25,6 +26,7 @@ export interface SwarmOptions {
   readonly settings: SwarmSettings
   /** Called when the swarm works, and when it does not, with the reason. */
   readonly onState: (problem: string | undefined) => void
+  readonly onSnapshot?: (snapshot: SwarmSnapshot) => void
   /** Another module for the thread, with its data; for tests. */
   readonly thread?: { readonly module: URL; readonly data: unknown }
 }
@@ -87,6 +89,11 @@ export class Swarm {
   /** This node has pruned an own stream, or has redacted events of it with this record: peers are told. */
   removed(stream: StreamKey, redaction?: Uint8Array): void {
     this.#post({ do: 'removed', stream, redaction })
+  }
+
+  /** Another node has published an address of itself, or that it is gone. */
+  discovered(discovery: Discovery): void {
+    this.#post({ do: 'discovered', discovery })
   }
 
   /** A snapshot of this moment; undefined when the thread does not answer soon. */
@@ -172,6 +179,7 @@ export class Swarm {
     switch (message.is) {
       case 'snapshot':
         this.#snapshot = message.snapshot
+        this.#options.onSnapshot?.(message.snapshot)
         for (const resolve of this.#waiting) resolve(message.snapshot)
         break
       case 'log':

@@ -71,10 +71,8 @@ export class Sync {
 
   disconnected(name: string, now: number): Effect[] {
     if (!this.#state.peers.delete(name)) return []
-    for (const request of this.#state.requests.ofPeer(name)) {
-      this.#disputes.close(request)
-      this.#catchUp.again(request.name)
-    }
+    for (const request of this.#state.requests.ofPeer(name)) this.#disputes.close(request)
+    this.#catchUp.disconnected(name)
     this.#spread.neighboursChanged(now)
     return this.#catchUp.ask(now)
   }

@@ -8,7 +8,7 @@ import { LinkedLog } from '../../store/linked/index.ts'
 import type { Effect } from '../../sync/index.ts'
 import { Replicator } from '../exchange/replicator.ts'
 import { Host } from '../host/index.ts'
-import { Dialler } from '../peers/index.ts'
+import { Dialler, type Discovery } from '../peers/index.ts'
 import { Connections, nameOf } from './connections.ts'
 import { initialPeersOf } from './initial-peers.ts'
 import { RemoteGate } from './remote-gate.ts'
@@ -142,6 +142,9 @@ export class SwarmPart {
           .removed(message.stream, message.redaction)
           .catch((error: unknown) => log.error(`peers cannot be told of a removal: ${messageOf(error)}`))
         break
+      case 'discovered':
+        this.#discovered(message.discovery)
+        break
       case 'look':
         snapshots.post()
     }
@@ -158,13 +161,22 @@ export class SwarmPart {
 
   #apply(settings: SwarmSettings): void {
     const before = this.#settings
-    const { lines, host, snapshots } = this.#parts
+    const { lines, host, log, snapshots } = this.#parts
     this.#settings = settings
     if (settings.logFilter !== before.logFilter) lines.filter = new LogFilter(settings.logFilter)
+    if (settings.mdns !== before.mdns)
+      host.setMdns(settings.mdns).catch((error: unknown) => log.error(`mDNS cannot be changed: ${messageOf(error)}`))
     if (settings.announceAddresses.join() !== before.announceAddresses.join())
       host.setAnnounce(settings.announceAddresses)
     if (settings.initialPeers.join() !== before.initialPeers.join()) this.#setInitialPeers()
     snapshots.settings = settings
+  }
+
+  #discovered({ peer, address, isNew }: Discovery): void {
+    const { dialler, connections } = this.#parts
+    if (isNew) dialler.learned(peer, [address], 'event', this.#runtime.clock.steadyMs())
+    else dialler.expired(peer, [address], 'event')
+    connections.wake()
   }
 
   #setInitialPeers(): void {

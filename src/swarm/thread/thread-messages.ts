@@ -2,6 +2,7 @@ import type { LogRecord } from '../../logging/index.ts'
 import type { StreamKey } from '../../protocol/index.ts'
 import type { OwnComparison } from '../../replication/index.ts'
 import type { LogLink, ThreadName } from '../../store/index.ts'
+import type { Discovery } from '../peers/index.ts'
 import type { SwarmSnapshot } from '../snapshot.ts'
 
 /** The settings of the swarm that apply while it runs. */
@@ -37,6 +38,7 @@ export type ToSwarm =
   | { readonly do: 'open-gate' }
   /** This node has pruned an own stream, or has redacted events of it with this record. */
   | { readonly do: 'removed'; readonly stream: StreamKey; readonly redaction: Uint8Array | undefined }
+  | { readonly do: 'discovered'; readonly discovery: Discovery }
   /** Asks for a snapshot now. */
   | { readonly do: 'look' }
   | { readonly do: 'stop' }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import type { Connection, Stream } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
@@ -6,6 +7,7 @@ import { limits } from '../../../src/base/limits.ts'
 import { type Runtime, systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { lengthPrefix } from '../../../src/swarm/host/frames.ts'
 import { encodeOpening } from '../../../src/swarm/host/opening.ts'
+import { ciphersInUse } from '../../../src/swarm/host/protected-connection.ts'
 import { collectGarbage } from '../../support/collect-garbage.ts'
 import type { TestScope } from '../../support/folder.ts'
 import { eventually, type Received, TestHost } from './hosts.ts'
@@ -122,6 +124,18 @@ test('a peer that does not read is closed when nothing moves', async (t) => {
   at.session.send('sync', Buffer.alloc(4 * 1024 * 1024))
   await eventually(() => at.closed !== undefined)
   assert.deepEqual(at.closed?.end, { by: 'this node', code: 'tooSlow' })
+})
+
+test('a connection without a nonce is closed in time, and its ciphers are released', async (t) => {
+  const host = await TestHost.start(t, { runtime: fastRuntime })
+  const port = Number(/tcp\/(\d+)/.exec(host.address)?.[1])
+  const socket = connect({ host: '127.0.0.1', port })
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  socket.write(Buffer.alloc(23))
+  await eventually(() => host.failures.length === 1)
+  assert.equal(host.failures[0]?.reason, 'the other side did not complete the exchange of the swarm key in time')
+  await eventually(() => ciphersInUse.count === 0)
 })
 
 test('a connection without streams is closed in time', async (t) => {
