@@ -108,7 +108,11 @@ export class SwarmPart {
         },
       })
       const listening = host
-      source.listensAt(() => listening.addresses)
+      source.listensAt(() => {
+        // Interfaces come and go.
+        dialler.setOwnAddresses(listening.addresses)
+        return listening.addresses
+      })
       const parts = { lines, log, store, gate, dialler, connections, replicator, snapshots: source, host }
       const part = new SwarmPart(parts, settings, runtime)
       dialler.setOwnAddresses(host.addresses)
@@ -179,6 +183,7 @@ export class SwarmPart {
     const { dialler, connections, log } = this.#parts
     const { peers, problems } = initialPeersOf(this.#settings.initialPeers)
     for (const problem of problems) log.warn(problem)
+    for (const { peer, address } of peers) log.info(`added initial peer ${nameOf(peer)}`, { address })
     dialler.setInitialPeers(peers, this.#runtime.clock.steadyMs())
     connections.wake()
   }
