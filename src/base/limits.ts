@@ -175,7 +175,7 @@ export const limits = {
   /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */
   connectionBufferBytes: 8 * 1024 * 1024,
   /** Streams of a connection that are open at the same time, in each direction. */
-  streamsPerConnection: 8,
+  streamsPerConnection: 10,
   /** Streams that a peer may open during the life of a connection; a node opens four. */
   streamsOfConnection: 64,
   /** Open connections to other nodes. */

@@ -75,7 +75,7 @@ export class Node {
     if (!DataFolder.exists(options.folder)) await checkAddresses(options.endpoints)
     const folder = DataFolder.open(options.folder, { create: true })
     const health = new Health(['API', 'Admin', 'Swarm', 'Events'])
-    const listeners = new Listeners(health, log, runtime)
+    const listeners = new Listeners(health, log, runtime, options.replicates)
     let database: NodeDatabase | undefined
     let events: Promise<Events> | undefined
     let maintenance: Maintenance | undefined
@@ -144,7 +144,7 @@ export class Node {
       const perPort = connectionLimits(available, metrics, log, clock)
       await listeners.open(options.endpoints, api, connections, perPort)
       const { store } = await openedEvents
-      if (nodeSwarm !== undefined) await nodeSwarm.start(events, store, await listeners.releaseSwarm())
+      void nodeSwarm?.start(events, store, () => listeners.releaseSwarm())
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
+import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 import type { KeyPair } from '../identity/index.ts'
@@ -49,7 +50,10 @@ export class Swarm {
   readonly #restarts = new RestartDelays()
   readonly #waiting = new Set<(snapshot: SwarmSnapshot | undefined) => void>()
   #settings: SwarmSettings
-  #worker: Worker
+  /** The thread; undefined before the first start. */
+  #worker: Worker | undefined
+  #loaded = Promise.withResolvers<void>()
+  #isLoaded = false
   #started:
     | { readonly store: SwarmStore; readonly listen: Listen; readonly notices: GateNotices | undefined }
     | undefined
@@ -60,11 +64,9 @@ export class Swarm {
   #timer: Timer | undefined
   #isStopping = false
 
-  /** Starts to load the modules of the thread. */
   constructor(options: SwarmOptions) {
     this.#options = options
     this.#settings = options.settings
-    this.#worker = this.#spawn()
   }
 
   /** The last snapshot; undefined before the first one, and while the thread does not run. */
@@ -72,12 +74,20 @@ export class Swarm {
     return this.#snapshot
   }
 
-  /** Listens, and begins to exchange events. Rejects when that fails. */
-  async start(store: SwarmStore, listen: Listen): Promise<void> {
-    assert(this.#started === undefined, 'the swarm is started once')
-    this.#started = { store, listen, notices: store.gate && new GateNotices(store.gate) }
+  /**
+   * Listens and begins to exchange events, when the thread is loaded. A failed start is reported, and tried again like
+   * one after the thread has ended.
+   * @param release frees the addresses to listen at
+   */
+  async start(store: SwarmStore, release: () => Promise<Listen>): Promise<void> {
+    assert(this.#worker === undefined && this.#started === undefined, 'the swarm is started once')
+    if (this.#isStopping) return
+    this.#worker = this.#spawn()
+    await this.#loaded.promise
+    if (this.#isStopping) return
+    this.#started = { store, listen: await release(), notices: store.gate && new GateNotices(store.gate) }
     if (store.gate !== undefined) store.gate.onOpen = () => this.#post({ do: 'open-gate' })
-    await this.#startThread()
+    await this.#tryToStart()
   }
 
   /** Applies changed settings while the swarm runs. */
@@ -114,11 +124,16 @@ export class Swarm {
     this.#isStopping = true
     const { timers } = this.#options.runtime
     timers.clear(this.#timer)
-    const ended = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
-    this.#post({ do: 'stop' })
-    // Peers are told; one that does not take it must not delay the end.
-    await Promise.race([ended, sleep(timers, limits.swarmStopMs, { unref: true })])
-    await this.#worker.terminate()
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    if (this.#isLoaded) {
+      this.#post({ do: 'stop' })
+      // Peers are told; one that does not take it must not delay the end.
+      await Promise.race([ended, sleep(timers, limits.swarmStopMs, { unref: true })])
+    }
+    await worker.terminate()
+    this.#loaded.resolve()
   }
 
   #spawn(): Worker {
@@ -142,6 +157,7 @@ export class Swarm {
     const { key, topic, swarmKey, threads } = this.#options
     const { store, listen } = this.#started
     const worker = this.#worker
+    assert(worker !== undefined, 'the thread was started')
     if (this.#endedBy !== undefined) return Promise.reject(new Error(this.#endedBy))
     return new Promise((resolve, reject) => {
       const take = (message: FromSwarm): void => {
@@ -172,7 +188,7 @@ export class Swarm {
   }
 
   #post(message: ToSwarm): void {
-    this.#worker.postMessage(message)
+    this.#worker?.postMessage(message)
   }
 
   #take(message: FromSwarm): void {
@@ -191,6 +207,10 @@ export class Swarm {
       case 'thread':
         this.#noticed(message.notice)
         break
+      case 'loaded':
+        this.#isLoaded = true
+        this.#loaded.resolve()
+        break
       case 'started':
       case 'start-failed':
       case 'stopped':
@@ -206,6 +226,7 @@ export class Swarm {
   #ended(cause: string): void {
     this.#snapshot = undefined
     this.#endedBy = cause
+    this.#isLoaded = false
     this.#started?.notices?.threadEnded()
     if (this.#isStopping) return
     const { clock, timers } = this.#options.runtime
@@ -220,13 +241,24 @@ export class Swarm {
     if (this.#isStopping) return
     try {
       this.#worker = this.#spawn()
-      // Before the first start there is nothing to go on with.
-      if (this.#started !== undefined) await this.#startThread()
     } catch (error) {
+      // The system refuses another thread.
+      this.#ended(messageOf(error))
+      return
+    }
+    // Before the first start there is nothing to go on with.
+    if (this.#started !== undefined) await this.#tryToStart()
+  }
+
+  async #tryToStart(): Promise<void> {
+    try {
+      await this.#startThread()
+    } catch (error) {
+      if (this.#isStopping) return
       // Its end starts it again.
       const failed = error instanceof Error ? error : new Error(String(error))
       this.#options.threads.startFailed('swarm', failed)
-      await this.#worker.terminate()
+      await this.#worker?.terminate()
     }
   }
 }

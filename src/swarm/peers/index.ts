@@ -1,3 +1,4 @@
+export { parseTcpAddress } from './address.ts'
 export { type Dial, Dialler, type DiallerOptions } from './dialler.ts'
 export {
   type AddressOrigin,

@@ -16,6 +16,8 @@ export interface SwarmSettings {
   readonly gossipMs: number
   readonly lowLatencyMs: number
   readonly highLatencyMs: number
+  /** Whether this node tells nothing of its own events. */
+  readonly isReadOnly: boolean
   /** The log filter. */
   readonly logFilter: string
 }
@@ -59,6 +61,8 @@ export interface ThreadNotice {
 
 /** A message of the swarm thread. */
 export type FromSwarm =
+  /** Its modules are loaded. */
+  | { readonly is: 'loaded' }
   /** It listens, and exchanges events from now on. */
   | { readonly is: 'started' }
   | { readonly is: 'start-failed'; readonly reason: string }
