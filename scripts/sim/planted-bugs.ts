@@ -64,13 +64,13 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'redactions that are not compared',
     file: 'src/sync/next-step.ts',
-    find: "  return claim.areRecordsKnown ? undefined : { want: 'records', from: pruned, to: count }",
+    find: "  return claim.areRecordsFetched ? undefined : { want: 'records', from: pruned, to: count }",
     replace: '  return undefined',
   },
   {
     name: 'a prune record that is not asked for',
     file: 'src/sync/next-step.ts',
-    find: '  if (claim.pruned > pruned && !claim.areRecordsKnown)\n',
+    find: '  if (claim.pruned > pruned && !claim.areRecordsFetched)\n',
     replace: '  if (claim.pruned > pruned && claim.pruned < 0)\n',
   },
   {

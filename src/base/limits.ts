@@ -86,7 +86,7 @@ export const limits = {
   /** Milliseconds after which events are tried again that cannot be stored yet: too far ahead, or without a free slot. */
   unstorableRetryMs: 60_000,
   /** Milliseconds after which two nodes with different histories of a stream compare them again. */
-  disputeRetryMs: 60_000,
+  forkSearchRetryMs: 60_000,
   /** Maximum number of nodes in a swarm that a node tells its peers about. */
   swarmNodes: 1024,
   /** Nodes whose addresses are known without a connection to them; initial peers come on top. */

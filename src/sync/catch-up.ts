@@ -15,8 +15,8 @@ import { type SyncState, send } from './sync-state.ts'
 
 /** What `CatchUp` cannot do itself. */
 export interface CatchUpActions {
-  /** Starts to look for the place where the chain of a peer and the own one have parted. */
-  startParting(peer: Peer, name: string, now: number): Effect[]
+  /** Starts the search for a fork between the chain of a peer and the own one. */
+  startForkSearch(peer: Peer, name: string, now: number): Effect[]
   /** Disconnects a peer with a wrong head. */
   closeBadHead(peer: Peer, now: number): Effect[]
 }
@@ -73,7 +73,7 @@ export class CatchUp {
         records: undefined,
         head: undefined,
         askFrom: now,
-        areRecordsKnown: false,
+        areRecordsFetched: false,
       })
       return []
     }
@@ -109,7 +109,7 @@ export class CatchUp {
       head,
       // Pushed events are not asked for while they are being stored.
       askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : now,
-      areRecordsKnown: isSame && before.records === records && before.pruned === pruned && before.areRecordsKnown,
+      areRecordsFetched: isSame && before.records === records && before.pruned === pruned && before.areRecordsFetched,
     })
     if (!this.#state.isOwn(stream)) return []
     const own = this.#state.countOf(name)
@@ -233,7 +233,7 @@ export class CatchUp {
     const { requests } = this.#state
     if (claim.head !== undefined && !isVerified(claim.head)) return this.#actions.closeBadHead(peer, now)
     const { stream } = claim
-    if (step.want === 'parting') return this.#actions.startParting(peer, name, now)
+    if (step.want === 'fork') return this.#actions.startForkSearch(peer, name, now)
     const from = step.want === 'evidence' ? 0 : step.from
     const { id } = requests.open({ peer: peer.name, name, kind: step.want, from }, now)
     if (step.want === 'evidence') return [send(peer.name, { is: 'want-evidence', id, stream })]

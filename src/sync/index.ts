@@ -11,8 +11,8 @@ export {
   type StoreBlock,
   type WantList,
 } from './blocks/index.ts'
-export { spreadPoints } from './disputes.ts'
 export type { Effect, ReadResult } from './effects.ts'
+export { spreadPoints } from './fork-searches.ts'
 export type { TableRow } from './head-table.ts'
 export {
   type ChainPoint,

@@ -2,8 +2,8 @@ import { limits } from '../base/limits.ts'
 import { fullHead } from '../protocol/index.ts'
 import type { Answers } from './answers.ts'
 import type { CatchUp } from './catch-up.ts'
-import type { Disputes } from './disputes.ts'
 import type { Effect } from './effects.ts'
+import type { ForkSearches } from './fork-searches.ts'
 import type { Liveness } from './liveness.ts'
 import type {
   BucketsMessage,
@@ -23,7 +23,7 @@ import { type SyncState, send } from './sync-state.ts'
 interface Parts {
   readonly answers: Answers
   readonly catchUp: CatchUp
-  readonly disputes: Disputes
+  readonly forkSearches: ForkSearches
   readonly liveness: Liveness
   readonly spread: Spread
   readonly reports: Reports
@@ -86,8 +86,8 @@ export class MessageHandler {
         return [{ do: 'apply-evidence', from: peer.name, want: message.id, stream, record: message.record }]
       }
       case 'located': {
-        const request = requests.get(peer.name, message.id, 'parting')
-        return request === undefined ? [] : this.#parts.disputes.located(request, message.count, now)
+        const request = requests.get(peer.name, message.id, 'fork')
+        return request === undefined ? [] : this.#parts.forkSearches.located(request, message.count, now)
       }
       case 'stored':
         this.#parts.reports.peerStored(peer, message)
@@ -149,13 +149,13 @@ export class MessageHandler {
   #nothing(peer: Peer, id: number, reason: NothingReason, now: number): Effect[] {
     const request = this.#state.requests.get(peer.name, id)
     if (request === undefined) return []
-    this.#parts.disputes.close(request)
+    this.#parts.forkSearches.close(request)
     // The peer has other frames there, so the two chains differ before.
-    if (reason === 'notABorder' && request.kind === 'events' && !request.isDispute)
-      return this.#parts.disputes.start(peer, request.name, now)
+    if (reason === 'notABorder' && request.kind === 'events' && !request.isForkSearch)
+      return this.#parts.forkSearches.start(peer, request.name, now)
     const claim = peer.claims.get(request.name)
-    if (reason === 'pruned' && claim !== undefined) claim.areRecordsKnown = false
-    this.#parts.catchUp.later(peer.name, request.name, now, request.isDispute ? limits.disputeRetryMs : undefined)
+    if (reason === 'pruned' && claim !== undefined) claim.areRecordsFetched = false
+    this.#parts.catchUp.later(peer.name, request.name, now, request.isForkSearch ? limits.forkSearchRetryMs : undefined)
     return this.#parts.catchUp.ask(now)
   }
 }

@@ -6,8 +6,8 @@ export type Step =
   | { readonly want: 'events'; readonly from: number }
   | { readonly want: 'records'; readonly from: number; readonly to: number }
   | { readonly want: 'evidence' }
-  /** Where its chain and the own one have parted. */
-  | { readonly want: 'parting' }
+  /** A search for the fork between its chain and the own one. */
+  | { readonly want: 'fork' }
 
 /**
  * What to ask a peer for, given what it says that it has of a stream and what is here. Undefined when there is nothing,
@@ -21,13 +21,13 @@ export function nextStep(claim: Claim, row: TableRow | undefined, whose: 'own' |
   if (whose === 'own') return undefined
   const { count, pruned } = row ?? { count: 0, pruned: 0 }
   // The prune record says where the stream starts now. Redactions of what is left come with it.
-  if (claim.pruned > pruned && !claim.areRecordsKnown)
+  if (claim.pruned > pruned && !claim.areRecordsFetched)
     return { want: 'records', from: Math.min(claim.pruned, count), to: count }
   if (claim.count > count) return claim.pruned > count ? undefined : { want: 'events', from: count }
   if (row === undefined) return undefined
-  if (claim.count < count) return whose === 'theirs' && claim.count > pruned ? { want: 'parting' } : undefined
-  if (claim.hash !== row.hash) return { want: 'parting' }
+  if (claim.count < count) return whose === 'theirs' && claim.count > pruned ? { want: 'fork' } : undefined
+  if (claim.hash !== row.hash) return { want: 'fork' }
   const records = sent(row.records).toString('latin1')
   if (claim.pruned !== pruned || claim.records === undefined || claim.records === records) return undefined
-  return claim.areRecordsKnown ? undefined : { want: 'records', from: pruned, to: count }
+  return claim.areRecordsFetched ? undefined : { want: 'records', from: pruned, to: count }
 }

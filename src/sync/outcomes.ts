@@ -2,8 +2,8 @@ import { limits } from '../base/limits.ts'
 import { heads, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream, type Received } from '../replication/index.ts'
 import type { CatchUp } from './catch-up.ts'
-import type { Disputes } from './disputes.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, StoreEffect } from './effects.ts'
+import type { ForkSearches } from './fork-searches.ts'
 import type { TableRow } from './head-table.ts'
 import type { CloseReason } from './messages.ts'
 import type { Reports } from './reports.ts'
@@ -15,18 +15,18 @@ import { type SyncState, send } from './sync-state.ts'
 export type StoreOutcome =
   | Exclude<Received['state'], 'refused' | 'repaired'>
   /** No honest node would send it. */
-  | 'refused'
+  | 'invalid'
   /** There is no room for another stream. */
   | 'noRoom'
   /** The store failed, which is not the fault of the peer. */
   | 'failed'
 
 /** The outcome of applying records or evidence. */
-export type ApplyOutcome = 'applied' | 'unchanged' | 'refused' | 'failed'
+export type ApplyOutcome = 'applied' | 'unchanged' | 'invalid' | 'failed'
 
 interface Parts {
   readonly catchUp: CatchUp
-  readonly disputes: Disputes
+  readonly forkSearches: ForkSearches
   readonly spread: Spread
   readonly reports: Reports
   readonly close: (peer: string, reason: CloseReason, now: number) => Effect[]
@@ -48,18 +48,18 @@ export class Outcomes {
     const { from, want, more, chunk } = effect
     const effects = this.#set(row, from)
     const request = this.#state.requests.get(from, want, 'events')
-    if (outcome === 'refused' && request !== undefined && this.#isSettledOwn(request)) {
+    if (outcome === 'invalid' && request !== undefined && this.#isSettledOwn(request)) {
       this.#state.requests.close(request)
       return [...effects, ...catchUp.ask(now)]
     }
     const isOther = request !== undefined && row !== undefined && nameOfStream(row.key) !== request.name
-    if (outcome === 'refused' || isOther) return [...effects, ...close(from, 'badChunk', now)]
+    if (outcome === 'invalid' || isOther) return [...effects, ...close(from, 'badChunk', now)]
     if (row !== undefined && outcome === 'stored') {
       // Payloads of a chunk that was asked for may be removed, and it came with the records that say so.
       spread.forward(row, want === undefined ? chunk : undefined, from, now)
       reports.stored(row.key, row.count, now)
     }
-    if (request?.isDispute === true) return [...effects, ...this.#disputed(request, chunk, outcome, now)]
+    if (request?.isForkSearch === true) return [...effects, ...this.#searched(request, chunk, outcome, now)]
     const name = request?.name ?? (row && nameOfStream(row.key))
     // An answer that adds nothing is not waited for: it would keep others from being asked.
     if (request !== undefined && !(more && outcome === 'stored')) this.#state.requests.close(request)
@@ -71,12 +71,12 @@ export class Outcomes {
 
   /** How to go on with a stream after a chunk of it. */
   #goOn(from: string, name: string, outcome: StoreOutcome, wasWanted: boolean, now: number): Effect[] {
-    const { catchUp, disputes } = this.#parts
+    const { catchUp, forkSearches } = this.#parts
     const peer = this.#state.peers.get(from)
     const { requests } = this.#state
     const canStart = peer !== undefined && !requests.isBusy(name) && requests.hasRoomFor(from)
     // Without room the events are asked for later, which shows the same.
-    if (outcome === 'contradicts' && canStart) return disputes.start(peer, name, now)
+    if (outcome === 'contradicts' && canStart) return forkSearches.start(peer, name, now)
     if (outcome === 'early' || outcome === 'noRoom') catchUp.later(from, name, now, limits.unstorableRetryMs)
     else if (outcome === 'failed') catchUp.later(from, name, now, limits.failureRetryMs)
     else if (outcome === 'stored') catchUp.again(name)
@@ -100,7 +100,7 @@ export class Outcomes {
   ): Effect[] {
     const { catchUp, spread, close } = this.#parts
     const effects = this.#set(row, from)
-    if (outcome === 'refused') return [...effects, ...close(from, 'badRecord', now)]
+    if (outcome === 'invalid') return [...effects, ...close(from, 'badRecord', now)]
     const { id, stream, prune, redactions, next } = records
     const request = this.#state.requests.get(from, id === 0 ? undefined : id)
     // Those that come with events are passed on with the events.
@@ -117,7 +117,7 @@ export class Outcomes {
     this.#state.requests.close(request)
     if (outcome === 'failed' || claim === undefined) catchUp.later(peer, name, now)
     else if (next === undefined || next <= from) {
-      claim.areRecordsKnown = true
+      claim.areRecordsFetched = true
       catchUp.again(name)
     } else {
       const { id } = this.#state.requests.open({ peer, name, kind: 'records', from: next }, now)
@@ -135,20 +135,20 @@ export class Outcomes {
   ): Effect[] {
     const { catchUp, close } = this.#parts
     const effects = this.#set(row, from)
-    if (outcome === 'refused') return [...effects, ...close(from, 'badRecord', now)]
+    if (outcome === 'invalid') return [...effects, ...close(from, 'badRecord', now)]
     const request = this.#state.requests.get(from, want, 'evidence')
     if (request !== undefined) catchUp.giveUp(request, now, outcome === 'failed' ? limits.unstorableRetryMs : undefined)
     return [...effects, ...catchUp.ask(now)]
   }
 
   /** The events from the last common checkpoint on were given to the store. */
-  #disputed(request: Request, chunk: Uint8Array, outcome: StoreOutcome, now: number): Effect[] {
-    const { catchUp, disputes } = this.#parts
+  #searched(request: Request, chunk: Uint8Array, outcome: StoreOutcome, now: number): Effect[] {
+    const { catchUp, forkSearches } = this.#parts
     const { count } = heads.decodeStored(signedHeadOf(chunk))
     // The chunk of the peer ended before the chains part.
     if (outcome === 'known' && count > request.from && count < this.#state.countOf(request.name))
-      return disputes.want(request, count, now)
-    catchUp.giveUp(request, now, limits.disputeRetryMs)
+      return forkSearches.want(request, count, now)
+    catchUp.giveUp(request, now, limits.forkSearchRetryMs)
     return catchUp.ask(now)
   }
 

@@ -17,7 +17,7 @@ export interface Claim {
   /** The time before which it is not asked again: it had nothing to send. */
   askFrom: number
   /** Whether its records were asked for: they may have no effect here. */
-  areRecordsKnown: boolean
+  areRecordsFetched: boolean
 }
 
 /** A connected peer. */

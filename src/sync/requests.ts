@@ -8,12 +8,12 @@ export interface Request {
   readonly peer: string
   /** The name of the stream. */
   readonly name: string
-  /** What is asked for: events, records, evidence of a fork, or where two chains have parted. */
-  readonly kind: 'events' | 'records' | 'evidence' | 'parting'
+  /** What is asked for: events, records, evidence of a fork, or points of a chain, to find a fork. */
+  readonly kind: 'events' | 'records' | 'evidence' | 'fork'
   /** The first offset that is asked for. */
   readonly from: number
   /** Set if the events are to show a fork. */
-  readonly isDispute: boolean
+  readonly isForkSearch: boolean
   /** When it is given up, unless a part of the answer arrives. */
   deadline: number
   /** When it is given up in any case. */
@@ -35,10 +35,10 @@ export class Requests {
     return this.#closed
   }
 
-  open(request: Pick<Request, 'peer' | 'name' | 'kind' | 'from'> & { isDispute?: boolean }, now: number): Request {
+  open(request: Pick<Request, 'peer' | 'name' | 'kind' | 'from'> & { isForkSearch?: boolean }, now: number): Request {
     assert(!this.#busy.has(request.name), 'a stream has one open request')
     const [deadline, lastDeadline] = [now + limits.wantTimeoutMs, now + limits.longestWantMs]
-    const opened = { isDispute: false, ...request, id: ++this.#last, deadline, lastDeadline }
+    const opened = { isForkSearch: false, ...request, id: ++this.#last, deadline, lastDeadline }
     this.#open.set(opened.id, opened)
     this.#busy.add(request.name)
     this.#perPeer.set(request.peer, this.countOf(request.peer) + 1)

@@ -2,8 +2,8 @@ import { limits } from '../base/limits.ts'
 import { MalformedBytes } from '../protocol/index.ts'
 import { Answers } from './answers.ts'
 import { CatchUp } from './catch-up.ts'
-import { Disputes } from './disputes.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, ReadResult, StoreEffect } from './effects.ts'
+import { ForkSearches } from './fork-searches.ts'
 import type { TableRow } from './head-table.ts'
 import { Liveness } from './liveness.ts'
 import { MessageHandler } from './message-handler.ts'
@@ -24,7 +24,7 @@ const answerKinds: ReadonlySet<Message['is']> = new Set(['chunk', 'records', 'ev
 export class Sync {
   readonly #state: SyncState
   readonly #answers: Answers
-  readonly #disputes: Disputes
+  readonly #forkSearches: ForkSearches
   readonly #catchUp: CatchUp
   readonly #spread: Spread
   readonly #liveness: Liveness
@@ -35,9 +35,9 @@ export class Sync {
   constructor(options: SyncOptions, now: number) {
     this.#state = new SyncState(options)
     this.#answers = new Answers(this.#state)
-    this.#disputes = new Disputes(this.#state)
+    this.#forkSearches = new ForkSearches(this.#state)
     this.#catchUp = new CatchUp(this.#state, {
-      startParting: (peer, name, at) => this.#disputes.start(peer, name, at),
+      startForkSearch: (peer, name, at) => this.#forkSearches.start(peer, name, at),
       closeBadHead: (peer, at) => this.#close(peer, 'badHead', at),
     })
     this.#spread = new Spread(this.#state)
@@ -45,10 +45,10 @@ export class Sync {
     this.#reports = new Reports(this.#state, this.#liveness, now)
     const parts = {
       catchUp: this.#catchUp,
-      disputes: this.#disputes,
+      forkSearches: this.#forkSearches,
       spread: this.#spread,
       reports: this.#reports,
-      close: (name: string, reason: CloseReason, at: number) => this.refused(name, reason, at),
+      close: (name: string, reason: CloseReason, at: number) => this.disconnect(name, reason, at),
     }
     this.#outcomes = new Outcomes(this.#state, parts)
     this.#messages = new MessageHandler(this.#state, { ...parts, answers: this.#answers, liveness: this.#liveness })
@@ -71,7 +71,7 @@ export class Sync {
 
   disconnected(name: string, now: number): Effect[] {
     if (!this.#state.peers.delete(name)) return []
-    for (const request of this.#state.requests.ofPeer(name)) this.#disputes.close(request)
+    for (const request of this.#state.requests.ofPeer(name)) this.#forkSearches.close(request)
     this.#catchUp.disconnected(name)
     this.#spread.neighboursChanged(now)
     return this.#catchUp.ask(now)
@@ -166,8 +166,8 @@ export class Sync {
 
   /** Own checkpoints were listed. */
   listedPoints(peer: string, id: number, points: readonly ChainPoint[], now: number): Effect[] {
-    const request = this.#state.requests.get(peer, id, 'parting')
-    return request === undefined ? [] : this.#disputes.listed(request, points, now)
+    const request = this.#state.requests.get(peer, id, 'fork')
+    return request === undefined ? [] : this.#forkSearches.listed(request, points, now)
   }
 
   /** A chunk was given to the store. `row` is that of its stream now. */
@@ -190,8 +190,8 @@ export class Sync {
     return this.#outcomes.appliedEvidence(effect, outcome, row, now)
   }
 
-  /** A peer has sent something that no honest node would send. */
-  refused(name: string, reason: CloseReason, now: number): Effect[] {
+  /** Ends the session with a peer. */
+  disconnect(name: string, reason: CloseReason, now: number): Effect[] {
     const peer = this.#state.peers.get(name)
     return peer === undefined ? [] : this.#close(peer, reason, now)
   }
@@ -208,7 +208,7 @@ export class Sync {
     for (const request of requests.expired(now)) {
       // Its answer may be in what waits to be stored, or behind it.
       if (peers.get(request.peer)?.hasWaitingInput === true && requests.extend(request, now)) continue
-      this.#disputes.close(request)
+      this.#forkSearches.close(request)
       this.#catchUp.later(request.peer, request.name, now)
     }
     effects.push(...this.#spread.tick(now), ...this.#reports.tick(now))

@@ -20,7 +20,7 @@ function branch(count: number) {
   return { ...rowOf(1, count), hash: other, head }
 }
 
-/** Answers the search of a node for the place where two chains have parted. Returns the messages it has sent. */
+/** Answers the search of a node for the fork between two chains. Returns the messages it has sent. */
 function search(sync: Sync, checkpoints: readonly number[], common: number): { from: number; asked: number } {
   let effects = sync.received('a', claimOf(branch(checkpoints.at(-1) as number)), 0)
   for (let asked = 0; ; asked++) {
@@ -114,5 +114,5 @@ test('wrong evidence costs its sender the connection', () => {
   const sync = connectedTo('a')
   const { id } = onlySent(sync.received('a', claimOf({ ...rowOf(1, 0), frozen: true }), 0), 'want-evidence').message
   const apply = only(sync.received('a', { is: 'evidence', id, record: Buffer.of(1) }, 0), 'apply-evidence')
-  assert.deepEqual(closed(sync.appliedEvidence(apply, 'refused', undefined, 0)), ['a: badRecord'])
+  assert.deepEqual(closed(sync.appliedEvidence(apply, 'invalid', undefined, 0)), ['a: badRecord'])
 })

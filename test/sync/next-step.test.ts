@@ -18,7 +18,7 @@ const claim: Claim = {
   records: hash.slice(0, 8),
   head: undefined,
   askFrom: 0,
-  areRecordsKnown: false,
+  areRecordsFetched: false,
 }
 
 const cases: [string, Partial<Claim>, Partial<TableRow> | undefined, ReturnType<typeof nextStep>][] = [
@@ -28,12 +28,12 @@ const cases: [string, Partial<Claim>, Partial<TableRow> | undefined, ReturnType<
   ['an unknown stream that is pruned', {}, undefined, { want: 'records', from: 0, to: 0 }],
   ['more pruned, and more events', { count: 12, pruned: 5 }, {}, { want: 'records', from: 5, to: 10 }],
   ['pruned beyond the own events', { count: 30, pruned: 20 }, {}, { want: 'records', from: 10, to: 10 }],
-  ['the same, but its prune record had no effect', { count: 30, pruned: 20, areRecordsKnown: true }, {}, undefined],
+  ['the same, but its prune record had no effect', { count: 30, pruned: 20, areRecordsFetched: true }, {}, undefined],
   ['less pruned', { pruned: 0 }, {}, undefined],
   ['fewer events: the peer asks', { count: 8, hash: other }, {}, undefined],
-  ['another hash', { hash: other }, {}, { want: 'parting' }],
+  ['another hash', { hash: other }, {}, { want: 'fork' }],
   ['other records', { records: 'otherrec' }, {}, { want: 'records', from: 2, to: 10 }],
-  ['other records, which had no effect', { records: 'otherrec', areRecordsKnown: true }, {}, undefined],
+  ['other records, which had no effect', { records: 'otherrec', areRecordsFetched: true }, {}, undefined],
   ['other records of a longer stream', { records: 'otherrec', count: 12 }, {}, { want: 'events', from: 10 }],
   ['records that are not known', { records: undefined }, {}, undefined],
   ['a fork', { isFrozen: true, count: 0, pruned: 0 }, {}, { want: 'evidence' }],
@@ -55,7 +55,7 @@ test('of an own stream only the evidence of a fork is asked for', () => {
 })
 
 test('the node of a stream that has fewer events of it is compared: it never asks for them', () => {
-  assert.deepEqual(nextStep({ ...claim, count: 8, hash: other }, row, 'theirs'), { want: 'parting' })
+  assert.deepEqual(nextStep({ ...claim, count: 8, hash: other }, row, 'theirs'), { want: 'fork' })
   assert.equal(
     nextStep({ ...claim, count: 2, hash: other }, row, 'theirs'),
     undefined,

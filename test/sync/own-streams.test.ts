@@ -52,6 +52,6 @@ test('own events that arrive after the node is sure of its streams cost nobody t
   const { id } = onlySent(sync.received('a', ownHeads(5), 0), 'want').message
   isInDoubt = false
   const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: Buffer.alloc(1) }, 0), 'store')
-  assert.deepEqual(sync.stored(store, 'refused', undefined, 0), [])
+  assert.deepEqual(sync.stored(store, 'invalid', undefined, 0), [])
   assert.equal(sync.peers().length, 1)
 })

@@ -50,7 +50,7 @@ test('the rest of many records is asked for', () => {
 test('a bad record costs its sender the connection', () => {
   const sync = connectedTo('a')
   const apply = only(sync.received('a', recordsMessage(0), 0), 'apply-records')
-  assert.deepEqual(closed(sync.appliedRecords(apply, 'refused', undefined, 0)), ['a: badRecord'])
+  assert.deepEqual(closed(sync.appliedRecords(apply, 'invalid', undefined, 0)), ['a: badRecord'])
 })
 
 test('records that nobody has asked for are ignored unless they are news', () => {

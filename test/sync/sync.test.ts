@@ -84,7 +84,7 @@ test('a chunk that the store refuses costs its sender the connection', () => {
   sync.received('a', claimOf(rowOf(1, 5)), 0)
   const [store] = sync.received('a', { is: 'chunk', id: 1, more: false, chunk: Buffer.alloc(1) }, 0)
   assert.ok(store?.do === 'store')
-  assert.deepEqual(closed(sync.stored(store, 'refused', undefined, 0)), ['a: badChunk'])
+  assert.deepEqual(closed(sync.stored(store, 'invalid', undefined, 0)), ['a: badChunk'])
 })
 
 test('own events are pushed to every peer; of many only the head is sent', () => {

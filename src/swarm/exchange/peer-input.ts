@@ -45,7 +45,7 @@ export class PeerInput {
         ...redactions.map(streamOfRedaction),
         ...(prune ? [pruneRecords.decode(prune.record).stream] : []),
       ]
-      if (!streams.every((other) => isSameStream(other, stream))) return { outcome: 'refused', row: undefined }
+      if (!streams.every((other) => isSameStream(other, stream))) return { outcome: 'invalid', row: undefined }
       const pruned = prune && (await this.#log.applyPrune(prune.record, prune.head, { from }))
       const redacted = redactions.length === 0 ? [] : await this.#log.applyRedactions(redactions, { from })
       const states = [...(pruned ? [pruned] : []), ...redacted].map(({ state }) => state)
@@ -92,8 +92,8 @@ function outcomeOf({ state }: Received): StoreOutcome {
 }
 
 /** Whether a peer or the log is to blame. Other errors are defects. */
-function blamed(error: unknown): 'refused' | 'failed' {
-  if (error instanceof MalformedBytes) return 'refused'
+function blamed(error: unknown): 'invalid' | 'failed' {
+  if (error instanceof MalformedBytes) return 'invalid'
   if (error instanceof ShoalError) return 'failed'
   throw error
 }

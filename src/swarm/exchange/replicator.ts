@@ -95,7 +95,7 @@ export class Replicator {
     this.#input = new PeerInput(log)
     this.#inputQueue = new InputQueue({
       pause: (peer, isPaused) => options.transport.pause(peer, isPaused),
-      overflow: (peer) => this.#apply(this.#sync.refused(peer, 'tooMuchInput', this.#now)),
+      overflow: (peer) => this.#apply(this.#sync.disconnect(peer, 'tooMuchInput', this.#now)),
       waits: (peer, isWaiting) => this.#sync.inputWaits(peer, isWaiting, this.#now),
     })
     this.#unsubscribe = log.onAppended((appended) => {
@@ -286,7 +286,7 @@ export class Replicator {
   async #compareOwn({ from, heads: signed }: Extract<Effect, { do: 'compare-own' }>): Promise<Effect[]> {
     const { gate, node, log } = this.#options
     const compared = await this.#input.compareOwn(signed, node)
-    if (compared === undefined) return this.#sync.refused(from, 'badHead', this.#now)
+    if (compared === undefined) return this.#sync.disconnect(from, 'badHead', this.#now)
     // A peer that has nothing of this node cannot tell whether others have more.
     const hasEvents = compared.length > 0 || !(await log.heads()).some(({ own }) => own)
     if (hasEvents) gate?.compared(from, compared)

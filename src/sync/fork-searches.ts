@@ -6,7 +6,7 @@ import type { Peer } from './peer.ts'
 import type { Request } from './requests.ts'
 import { type SyncState, send } from './sync-state.ts'
 
-interface Dispute {
+interface ForkSearch {
   /** The last count that is known to be common. */
   low: number
   /** The last count that may be common. */
@@ -19,10 +19,10 @@ interface Dispute {
  * Finds the last common checkpoint of two chains of one stream, by asking about a few points at a time, and asks for the
  * events after it: they show that the node of the stream has forked it.
  */
-export class Disputes {
+export class ForkSearches {
   readonly #state: SyncState
   /** By request. */
-  readonly #open = new Map<Request, Dispute>()
+  readonly #open = new Map<Request, ForkSearch>()
 
   constructor(state: SyncState) {
     this.#state = state
@@ -32,31 +32,31 @@ export class Disputes {
     const row = this.#state.table.get(name)
     if (row === undefined) return []
     const { pruned: low, count: high } = row
-    const request = this.#state.requests.open({ peer: peer.name, name, kind: 'parting', from: low }, now)
+    const request = this.#state.requests.open({ peer: peer.name, name, kind: 'fork', from: low }, now)
     this.#open.set(request, { low, high, points: [] })
     return [this.#list(request, { low, high })]
   }
 
   /** The own checkpoints in the range were listed. */
   listed(request: Request, points: readonly ChainPoint[], now: number): Effect[] {
-    const dispute = this.#open.get(request)
+    const search = this.#open.get(request)
     const row = this.#state.table.get(request.name)
-    if (dispute === undefined || row === undefined) return []
-    dispute.points = points
+    if (search === undefined || row === undefined) return []
+    search.points = points
     this.#state.requests.extend(request, now)
-    if (points.length === 0) return this.want(request, dispute.low, now)
+    if (points.length === 0) return this.want(request, search.low, now)
     return [send(request.peer, { is: 'locate', id: request.id, stream: row.key, points })]
   }
 
   /** The peer says which of the points is the last common one. */
   located(request: Request, count: number, now: number): Effect[] {
-    const dispute = this.#open.get(request)
-    if (dispute === undefined) return []
-    const common = dispute.points.findLast((point) => point.count <= count)?.count ?? dispute.low
-    const next = dispute.points.find((point) => point.count > common)?.count ?? dispute.high + 1
-    Object.assign(dispute, { low: common, high: next - 1 })
+    const search = this.#open.get(request)
+    if (search === undefined) return []
+    const common = search.points.findLast((point) => point.count <= count)?.count ?? search.low
+    const next = search.points.find((point) => point.count > common)?.count ?? search.high + 1
+    Object.assign(search, { low: common, high: next - 1 })
     this.#state.requests.extend(request, now)
-    return [this.#list(request, dispute)]
+    return [this.#list(request, search)]
   }
 
   /** Asks for the events after a common point, with a new request. */
@@ -65,7 +65,7 @@ export class Disputes {
     const { peer, name } = request
     const stream = this.#state.table.get(name)?.key
     if (stream === undefined) return []
-    const { id } = this.#state.requests.open({ peer, name, kind: 'events', from, isDispute: true }, now)
+    const { id } = this.#state.requests.open({ peer, name, kind: 'events', from, isForkSearch: true }, now)
     return [send(peer, { is: 'want', id, stream, from, bytes: tuning.wantBytes })]
   }
 
@@ -74,9 +74,9 @@ export class Disputes {
     this.#state.requests.close(request)
   }
 
-  #list({ id, peer, name }: Request, { low, high }: Pick<Dispute, 'low' | 'high'>): Effect {
+  #list({ id, peer, name }: Request, { low, high }: Pick<ForkSearch, 'low' | 'high'>): Effect {
     const row = this.#state.table.get(name)
-    if (row === undefined) throw new Error('a disputed stream is known')
+    if (row === undefined) throw new Error('a searched stream is known')
     return { do: 'list-points', peer, id, stream: row.key, from: low, to: high }
   }
 }
