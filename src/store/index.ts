@@ -25,7 +25,10 @@ export { makeFolders } from './disk/make-folders.ts'
 export { type DiskSync, diskSync } from './disk/sync.ts'
 export { checkWal, type StoreDamage } from './disk/wal-check.ts'
 export { DataFolder } from './folder/data-folder.ts'
+export { folderStats, type TopicStats } from './folder/folder-stats.ts'
+export { accessDenied, FolderLocked, lockHolder } from './folder/lock.ts'
 export { NodeDatabase } from './folder/node-database.ts'
+export { acceptRestoredTopics } from './folder/restored-topics.ts'
 export { settingsChecksum } from './folder/settings-log.ts'
 export {
   blobFile,
@@ -67,10 +70,8 @@ export type {
   WantPlace,
 } from './port/index.ts'
 export {
-  acceptBackup,
   backupLog,
   DamagedData,
-  isUnacceptedBackup,
   type LogStats,
   logStats,
   openOfflineLog,
@@ -81,3 +82,4 @@ export { CalledThread, type DiskUse, serveCalls } from './threads/calls/calls.ts
 export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
 export { type EventStoreOptions, SqliteEventStore } from './threads/sqlite-event-store.ts'
+export { readStats } from './threads/stats/read-stats.ts'

@@ -36,7 +36,7 @@ export class DataFolder {
   /** Opens the folder. With `create` it is created, including its parents, if it is missing. */
   static open(folder: string, { create }: { create: boolean }, sync: DiskSync = diskSync): DataFolder {
     const path = resolve(folder)
-    if (!create) requireFolder(path)
+    if (!create) DataFolder.require(path)
     const made = create ? makeDataFolder(path, sync) : []
     try {
       refuseForeign(path)
@@ -53,6 +53,11 @@ export class DataFolder {
       removeEmptyFolders(made)
       throw error
     }
+  }
+
+  /** Throws unless there is a data folder: it is missing, something else, or not accessible. */
+  static require(folder: string): void {
+    requireFolder(resolve(folder))
   }
 
   /** Whether the folder belongs to a node. */
@@ -107,7 +112,6 @@ function makeDataFolder(path: string, sync: DiskSync): string[] {
   throw new ShoalError('ERR_IO', `\`${path}\` is not a directory`)
 }
 
-/** Throws unless there is a data folder: it is missing, something else, or not accessible. */
 function requireFolder(path: string): void {
   if (!isThere(path, path)) throw new ShoalError('ERR_INVALID_INPUT', `${path} does not exist`)
   if (!isThere(manifestOf(path), path))

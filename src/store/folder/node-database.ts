@@ -92,8 +92,13 @@ export class NodeDatabase {
 
   /** The public key of the node; undefined before its first start. */
   get publicKey(): PublicKey | undefined {
+    return this.key?.publicKey
+  }
+
+  /** The key of the node; undefined before its first start. */
+  get key(): KeyPair | undefined {
     try {
-      return this.#identity()?.key.publicKey
+      return this.#identity()?.key
     } catch (error) {
       throw asNodeError(error, this.#file)
     }
