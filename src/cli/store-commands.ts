@@ -59,5 +59,16 @@ export function storeCommand(finish: Finish): Command {
         ),
       ),
   )
+  store.addCommand(
+    leaf('new-identity', 'give a stopped node a new key: its streams until now become those of another node')
+      .option('--yes', 'do not ask for confirmation')
+      .addOption(workingDir())
+      .addHelpText('after', examples(['shoal store new-identity', 'for example when somebody else may have the key']))
+      .action(
+        done(finish, async (options) =>
+          (await import('./commands/new-identity.ts')).newIdentity(folderOf(options), options['yes'] === true),
+        ),
+      ),
+  )
   return store
 }

@@ -176,6 +176,26 @@ test('a command that is typed while the node starts or stops is not refused', as
   assert.equal((await json('settings', 'get', '/admin/displayName')).result, 'two')
 })
 
+test('new-identity needs a stopped node and a confirmation, and keeps the events', async (t) => {
+  const { run, folder, human, json } = await running(t)
+  const refused = await human('store', 'new-identity', '--yes')
+  assert.equal(refused.code, 1)
+  assert.ok(refused.stderr.includes(`\`kill ${run.child.pid}\``), refused.stderr)
+  assert.ok(refused.stderr.includes(`type \`shoal store new-identity --working-dir ${folder}\` again`), refused.stderr)
+  run.kill('SIGTERM')
+  await run.ended
+  const unconfirmed = await human('store', 'new-identity')
+  assert.equal(unconfirmed.code, 1)
+  assert.match(unconfirmed.stderr, /^\[ERR_INVALID_INPUT\] Error: The node in .* Confirm it with --yes\.\n$/)
+  const { result } = await json('store', 'new-identity', '--yes')
+  assert.notEqual(result.nodeId, result.formerId)
+  const [{ streams }] = (await json('store', 'stats')).result
+  assert.deepEqual(
+    streams.map(({ stream }: { stream: string }) => stream),
+    [`${result.formerId}-0`],
+  )
+})
+
 test('a node is stopped through its control socket, with exit code 0', async (t) => {
   const { run, folder } = await running(t)
   const { control } = await import('../support/control.ts')
