@@ -29,8 +29,21 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   files: ['store', 'events', 'facts', 'identity', 'settings', 'logging', 'observability'],
   swarm: ['store', 'sync', 'replication', 'protocol', 'identity', 'settings', 'logging', 'observability', 'listening'],
   api: ['events', 'files', 'aql', 'identity', 'settings', 'logging', 'observability', 'listening'],
-  node: ['api', 'swarm', 'events', 'files', 'store', 'identity', 'settings', 'logging', 'observability', 'listening'],
-  cli: ['node', 'store', 'events', 'aql', 'identity', 'settings', 'logging', 'listening'],
+  admin: ['api', 'events', 'files', 'store', 'identity', 'settings', 'logging', 'observability', 'listening'],
+  node: [
+    'admin',
+    'api',
+    'swarm',
+    'events',
+    'files',
+    'store',
+    'identity',
+    'settings',
+    'logging',
+    'observability',
+    'listening',
+  ],
+  cli: ['node', 'admin', 'store', 'events', 'aql', 'identity', 'settings', 'logging', 'listening'],
 }
 
 /** Entry points besides the `index.ts` of a folder: modules of threads and commands, which are loaded separately. */
@@ -38,6 +51,7 @@ const otherEntryPoints: readonly string[] = [
   'store/reading/index.ts',
   'store/linked/index.ts',
   'events/query/offline-query.ts',
+  'admin/control-path.ts',
 ]
 
 /** Parts of a folder that must not import each other: a port knows none of its implementations, nor these each other. */

@@ -8,10 +8,18 @@ export function checkAccept({ accept }: IncomingHttpHeaders, type: string): void
   if (!elements.includes('*/*') && !elements.includes(type)) throw failure('ERR_NOT_ACCEPTABLE', { accept, type })
 }
 
+/** The kinds of JSON in request bodies, with their media types. */
+const jsonTypes = {
+  json: ['application/json'],
+  'merge-patch': ['application/merge-patch+json', 'application/json'],
+} as const
+export type JsonKind = keyof typeof jsonTypes
+
 /** Throws when the `Content-Type` is present and not JSON. */
-export function checkJsonContent(headers: IncomingHttpHeaders): void {
+export function checkJsonContent(headers: IncomingHttpHeaders, kind: JsonKind): void {
   const type = headers['content-type']
   if (type === undefined || type === 'application/json') return
   const [, essence] = /^\s*([^\s/;]+\/[^\s/;]+)\s*(?:;|$)/.exec(type) ?? []
-  if (essence?.toLowerCase() !== 'application/json') throw failure('ERR_UNSUPPORTED_MEDIA_TYPE', {})
+  const allowed: readonly string[] = jsonTypes[kind]
+  if (!allowed.includes(essence?.toLowerCase() ?? '')) throw failure('ERR_UNSUPPORTED_MEDIA_TYPE', {})
 }

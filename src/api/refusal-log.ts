@@ -29,7 +29,7 @@ export class RefusalLog {
     this.#throttled.add(what, {
       first: () => {
         const target = { ...(method !== undefined && { method }), ...(path !== undefined && { path: shown(path) }) }
-        write(`request refused: ${what}`, { ...target, remote })
+        write(`request refused: ${what}`, { ...target, ...(remote !== undefined && { remote }) })
       },
       more: (count) => write(`more requests refused: ${what}`, { count }),
     })

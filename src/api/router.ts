@@ -1,12 +1,13 @@
 import type { App } from '../identity/index.ts'
 import type { Call } from './call.ts'
+import type { JsonKind } from './negotiation.ts'
 import type { HttpResponse } from './response.ts'
 
 interface Rules {
   /** The media type of the response, checked against `Accept`. Without it, `Accept` is not checked. */
   readonly produces?: string
   /** The required type of the request body. */
-  readonly consumes?: 'json'
+  readonly consumes?: JsonKind
 }
 
 /** The handler of a method of a route, and the checks before it. */

@@ -166,7 +166,7 @@ export class HttpService {
     const { headers } = call.request
     const app = endpoint.token && this.#options.tokens ? authenticate(this.#options.tokens, call) : undefined
     if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)
-    if (endpoint.consumes === 'json') checkJsonContent(headers)
+    if (endpoint.consumes !== undefined) checkJsonContent(headers, endpoint.consumes)
     if (!endpoint.token) return endpoint.handle(call)
     if (app === undefined) throw failure('ERR_MISSING_AUTH_HEADER', {})
     return endpoint.handle(call, app)
@@ -214,7 +214,7 @@ export class HttpService {
 }
 
 /** The methods whose request bodies are read by handlers. */
-const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT'])
+const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /**
  * Drains an unread request body. Draining tiny chunks would let a client burn CPU time: after too many of them the

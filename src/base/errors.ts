@@ -144,6 +144,11 @@ export const errorTable = {
     text: 'The clock of this machine shows <time>, but times can only be stored from 1970 to 2255. Nothing was stored: set the clock, and try again.',
     when: 'a wall clock outside the storable range; reads still work',
   },
+  ERR_NODE_UNREACHABLE: {
+    status: 503,
+    text: 'unable to reach node, additional message: <cause>',
+    when: 'a command to a running node that does not answer, or stops before it has answered',
+  },
   ERR_PORT_COLLISION: {
     status: 500,
     text: '<component> cannot listen on <address>: port <port> is in use by another process. Choose another one with <option>.',
@@ -154,6 +159,11 @@ export const errorTable = {
     status: 404,
     text: "No settings found at scope '<scope>'.",
     when: 'a scope without a value, not even a default',
+  },
+  ERR_SETTINGS_CONFLICT: {
+    status: 409,
+    text: 'The settings were changed meanwhile: the change was made for revision <expected>, and revision <revision> is in force. Nothing was changed. Read them again, and repeat the change.',
+    when: 'a change of settings with an If-Match header that names another revision than the one in force',
   },
   ERR_SETTINGS_REVISION_UNKNOWN: {
     status: 404,

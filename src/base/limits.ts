@@ -7,6 +7,16 @@ export const limits = {
   settingsDocumentBytes: 1024 * 1024,
   /** Maximum number of JSON values in a request. Event payloads are not parsed and do not count. */
   requestValues: 100_000,
+  /** Maximum number of revisions in the history of the settings that is shown. */
+  revisionsShown: 1000,
+  /** Maximum number of open connections to the control socket. */
+  controlConnections: 16,
+  /** Milliseconds for which a command waits for a node that is starting or stopping. */
+  controlWaitMs: 10_000,
+  /** Milliseconds for which a command waits for the answer of a running node to a short request. */
+  controlAnswerMs: 20_000,
+  /** Milliseconds for the same about a request whose duration grows with the size of the store. */
+  longControlAnswerMs: 600_000,
   /** Maximum length of a settings scope, in characters. */
   scopeLength: 4096,
   /** Maximum number of out-of-order chunks that are kept per stream until the gap before them is filled. */

@@ -85,7 +85,8 @@ export async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function errorOf(text: string, status: number | undefined): ShoalError {
+/** The error in the body of an error response. */
+export function errorOf(text: string, status: number | undefined): ShoalError {
   try {
     const { code, message } = JSON.parse(text) as { code: string; message: string }
     if (Object.hasOwn(errorTable, code)) return new ShoalError(code as ErrorCode, message)

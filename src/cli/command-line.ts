@@ -1,12 +1,9 @@
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
-import { parseScope, type Scope } from '../settings/index.ts'
-import { dataFolder, defaultFolder } from './environment.ts'
-import { type Result, report, type Streamed } from './output.ts'
-
-/** Takes the exit code of the command that ran. */
-export type Finish = (exitCode: number) => void
+import { collect, done, type Finish, group, leaf, type Options, workingDir } from './command.ts'
+import { settingsCommand } from './settings-commands.ts'
+import { storeCommand } from './store-commands.ts'
 
 /** The command line: commands and options. The implementation of a command is loaded when it runs. */
 export function program(finish: Finish, json: boolean): Command {
@@ -72,66 +69,6 @@ lines API_BOUND, ADMIN_API_BOUND and SWARM_SERVICES_BOUND name it. An option can
 
 The log level is the setting /admin/logLevels/node; the environment variable SHOAL_LOG overrides it.`
 
-function settingsCommand(finish: Finish): Command {
-  const settings = group('settings', 'read and change the settings of a node')
-  settings.addCommand(
-    leaf('schema', 'print the JSON schema of the settings').action(
-      done(finish, async () => (await commands()).printSchema()),
-    ),
-  )
-  const local = group('local', 'work on the settings of a stopped node')
-  local.addCommand(
-    leaf('get', 'print the settings at a scope')
-      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
-      .option('--no-defaults', 'without default values')
-      .addOption(workingDir())
-      .action(
-        done(finish, async (options, scope) =>
-          (await commands()).getLocal(folderOf(options), scope as Scope, options['defaults'] !== false),
-        ),
-      ),
-  )
-  local.addCommand(
-    leaf('set', 'replace the settings at a scope')
-      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
-      .argument('<value>', 'JSON or YAML; @file reads a file, @- the standard input')
-      .addOption(workingDir())
-      .action(
-        done(finish, async (options, scope, value) =>
-          (await commands()).setLocal(folderOf(options), scope as Scope, String(value)),
-        ),
-      ),
-  )
-  local.addCommand(
-    leaf('unset', 'reset the settings at a scope to their defaults')
-      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
-      .addOption(workingDir())
-      .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
-  )
-  local.addCommand(
-    leaf('rollback', 'restore an earlier revision, for example when the newest one is damaged')
-      .argument('<revision>', 'number of the revision; 0 for the defaults')
-      .addOption(workingDir())
-      .action(
-        done(finish, async (options, revision) =>
-          (await commands()).rollbackLocal(folderOf(options), String(revision)),
-        ),
-      ),
-  )
-  local.addCommand(
-    leaf('init', 'create a data folder with default settings')
-      .option('--fail-on-existing', 'fail if the data folder exists')
-      .addOption(workingDir())
-      .action(
-        done(finish, async (options) =>
-          (await commands()).initLocal(folderOf(options), options['failOnExisting'] === true),
-        ),
-      ),
-  )
-  settings.addCommand(local)
-  return settings
-}
-
 function filesCommand(finish: Finish): Command {
   const files = group('files', 'files, names and websites of a running node')
   const commands = () => import('./commands/files.ts')
@@ -192,41 +129,6 @@ function filesCommand(finish: Finish): Command {
   return files
 }
 
-function storeCommand(finish: Finish): Command {
-  const store = group('store', 'verify, measure, back up and restore the data of a node')
-  const commands = () => import('./commands/store.ts')
-  store.addCommand(
-    leaf(
-      'verify',
-      'read every byte: identity, settings, events, files and blobs, with checksums, hash chains and signatures',
-    )
-      .addOption(workingDir())
-      .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
-  )
-  store.addCommand(
-    leaf('stats', 'print the number of events and files, and their disk usage')
-      .addOption(workingDir())
-      .action(done(finish, async (options) => (await commands()).storeStats(folderOf(options)))),
-  )
-  store.addCommand(
-    leaf('backup', 'back up events, files, identity and settings to a new folder')
-      .argument('<target>', 'folder to create')
-      .addOption(workingDir())
-      .action(
-        done(finish, async (options, target) => (await commands()).backupStore(folderOf(options), String(target))),
-      ),
-  )
-  store.addCommand(
-    leaf(
-      'accept-restored',
-      'let the node of a restored backup publish, even if other nodes may have newer events of it; it may be running',
-    )
-      .addOption(workingDir())
-      .action(done(finish, async (options) => (await commands()).acceptRestored(folderOf(options)))),
-  )
-  return store
-}
-
 function aqlCommand(finish: Finish): Command {
   const aql = group('aql', 'validate, format and run queries without a node')
   const commands = () => import('./commands/aql.ts')
@@ -266,55 +168,4 @@ function aqlCommand(finish: Finish): Command {
       ),
   )
   return aql
-}
-
-type Options = Readonly<Record<string, unknown>>
-
-/** Wraps a command: writes its result as text or JSON and sets the exit code. */
-function done(
-  finish: Finish,
-  command: (options: Options, ...args: unknown[]) => Promise<Result | Streamed>,
-): (...args: unknown[]) => Promise<void> {
-  return async (...args) => {
-    const self = args.at(-1) as Command
-    const options = self.optsWithGlobals() as Options
-    finish(await report(options['json'] === true, () => command(options, ...args.slice(0, -2))))
-  }
-}
-
-function commands(): Promise<typeof import('./commands/settings.ts')> {
-  return import('./commands/settings.ts')
-}
-
-function folderOf(options: Options): string {
-  return dataFolder(options['workingDir'] as string | undefined)
-}
-
-function workingDir(what = 'data folder'): Option {
-  return new Option('--working-dir <path>', `${what} (default: ${defaultFolder}; env: SHOAL_PATH)`)
-}
-
-function collect(value: string, earlier: readonly string[] = []): string[] {
-  return [...earlier, value]
-}
-
-/** A command without subcommands. */
-function leaf(name: string, description: string): Command {
-  return configured(new Command(name).description(description))
-}
-
-/** A command with subcommands; alone it shows its help. */
-function group(name: string, description: string): Command {
-  return configured(new Command(name).description(description).helpCommand(false))
-}
-
-function configured(command: Command): Command {
-  return command
-    .option('-j, --json', 'machine output')
-    .helpOption('-h, --help', 'show this help')
-    .exitOverride()
-    .showSuggestionAfterError()
-    .showHelpAfterError('(--help lists commands and options)')
-    .allowExcessArguments(false)
-    .configureHelp({ showGlobalOptions: false })
 }

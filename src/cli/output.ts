@@ -4,6 +4,8 @@ import { damageOf, messageOf, ShoalError } from '../base/errors.ts'
 export interface Result {
   readonly text: () => string | Promise<string>
   readonly json: unknown
+  /** For people, on stderr: stdout has the result only. */
+  readonly note?: string | undefined
 }
 
 /** The result of a command that streams lines of JSON, with and without --json. */
@@ -21,6 +23,7 @@ export async function report(json: boolean, command: () => Promise<Result | Stre
     if ('stream' in result) return (await result.stream()) ? exitCodes.ok : exitCodes.failed
     const text = json ? resultJson(result.json) : await result.text()
     if (text !== '') await write(process.stdout, text)
+    if (!json && result.note !== undefined) await write(process.stderr, result.note)
     return exitCodes.ok
   } catch (thrown) {
     if (json) await write(process.stdout, errorJson(thrown))

@@ -1,6 +1,6 @@
 import { failure, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
-import { type NodeId, nodeAppId } from '../identity/index.ts'
+import { type NodeId, nodeAppId, publicKeyOf, type StreamId } from '../identity/index.ts'
 import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
 import { Outage } from '../observability/outage.ts'
@@ -134,6 +134,14 @@ export class Events {
     } finally {
       this.#offsetsWaiting--
     }
+  }
+
+  /** Removes all events of a stream of another node. Returns whether it was known. A stream of this node is refused. */
+  async forgetStream({ node, number }: StreamId): Promise<boolean> {
+    // No stream has a higher number; in the store it is a JavaScript number.
+    if (number > BigInt(Number.MAX_SAFE_INTEGER)) return false
+    const key = { node: publicKeyOf(node), number: Number(number) }
+    return await this.#unlessClosing(() => this.#store.forgetStream(key))
   }
 
   /** Runs a query over one snapshot. An invalid query rejects `started`. */

@@ -1,3 +1,4 @@
+import type { ControlSocket } from '../admin/index.ts'
 import { Connections } from '../api/index.ts'
 import { clockProblem } from '../base/clock-error.ts'
 import { MemoryAccount } from '../client-memory/account.ts'
@@ -20,6 +21,7 @@ import { availableConnections, connectionLimits } from './connection-limits.ts'
 import { DiskErrors } from './disk-errors.ts'
 import { type Addresses, checkAddresses, type Endpoints, Listeners } from './listeners.ts'
 import { Maintenance } from './maintenance.ts'
+import { openControl } from './open-control.ts'
 import { openEvents } from './open-events.ts'
 import { openFiles } from './open-files.ts'
 import { NodeSwarm } from './open-swarm.ts'
@@ -41,10 +43,12 @@ export interface NodeOptions {
   readonly replicates?: boolean
   /** Called on a fatal failure: the node should be stopped then. */
   readonly failed?: (error: Error) => void
+  /** Called when a client of the control socket asks the node to stop: it should be stopped then. */
+  readonly shutdown?: () => void
 }
 
 /** Why a node stops, as the target of its last log line. */
-export type StopReason = 'NODE_STOPPED_BY_HOST' | 'NODE_STOPPED_BY_NODE'
+export type StopReason = 'NODE_STOPPED_BY_HOST' | 'NODE_STOPPED_BY_NODEUI' | 'NODE_STOPPED_BY_NODE'
 
 /** A running node: the composition root that creates and connects all components. */
 export class Node {
@@ -81,6 +85,7 @@ export class Node {
     let maintenance: Maintenance | undefined
     let files: Promise<Files> | undefined
     let blobs: ThreadedBlobs | undefined
+    let control: ControlSocket | undefined
     let mayHaveServed = false
     let disk: DiskErrors | undefined
     let background: BackgroundErrors | undefined
@@ -136,8 +141,12 @@ export class Node {
       const connections = connectionsOf(account, metrics, log.module('api'), runtime)
       const parts = { ...shared, events, files, blobs, connections, swarm: swarmSnapshot, log: log.module('api') }
       const api = apiService(options.api ?? {}, parts)
+      const shutdown = (): void => options.shutdown?.()
+      const asked = { folder: folder.path, startedUnix: processStartSeconds(), shutdown }
+      control = await openControl({ ...parts, ...asked, log: log.module('control') })
       const reports = [disk, background, threads]
-      const resources = { folder, database, events, files, maintenance, blobs, reports, health, listeners, swarm, log }
+      const opened = { folder, database, events, files, maintenance, blobs, control, swarm }
+      const resources = { ...opened, reports, health, listeners, log }
       const node = new Node(identity, settings, resources)
       log.debug('starting', { nodeId: node.id, cycle: node.startCounter, version: versionString })
       mayHaveServed = true
@@ -151,7 +160,7 @@ export class Node {
       maintenance?.stop()
       await swarm?.stop()
       for (const report of [disk, background, threads]) report?.stop()
-      await listeners.close()
+      await Promise.all([listeners.close(), control?.close()])
       // Errors of the cleanup follow from the error that is thrown.
       await files?.then((opened) => opened.close()).catch(() => {})
       await events?.then((opened) => opened.close()).catch(() => {})
@@ -183,13 +192,13 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, files, maintenance, blobs, reports, health, swarm, database, folder, log } =
-      this.#resources
+    const { listeners, control, events, files, maintenance, blobs, reports, health, swarm } = this.#resources
+    const { database, folder, log } = this.#resources
     maintenance.stop()
     for (const report of reports) report.stop()
     const opened = await events
     opened.stopReading()
-    await listeners.close()
+    await Promise.all([listeners.close(), control?.close()])
     health.set('Events', 'stopping')
     // Before the store, which it is linked to.
     await swarm?.stop()
@@ -198,7 +207,7 @@ export class Node {
     await blobs.close()
     database.close()
     folder.close()
-    if (reason === 'NODE_STOPPED_BY_HOST') log.as(reason).info('shoal was stopped.')
+    if (reason !== 'NODE_STOPPED_BY_NODE') log.as(reason).info('shoal was stopped.')
     else log.as(reason).error('shoal stopped because of a failure in one of its parts.')
   }
 }
@@ -212,6 +221,7 @@ interface Resources {
   readonly maintenance: Maintenance
   readonly files: Promise<Files>
   readonly blobs: ThreadedBlobs
+  readonly control: ControlSocket | undefined
   /** Failure reports with retry timers. */
   readonly reports: readonly { stop(): void }[]
   readonly health: Health

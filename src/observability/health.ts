@@ -1,6 +1,8 @@
 /** A component with a lifecycle state. */
 export type ComponentName = 'API' | 'Admin' | 'Swarm' | 'Events'
 export type ComponentState = 'starting' | 'started' | 'stopping' | 'failed'
+/** The phase of the whole node. */
+export type Phase = 'starting' | 'running' | 'stopping' | 'failed'
 
 /** A reason why the readiness check fails. */
 export interface Reason {
@@ -25,6 +27,12 @@ export class Health {
 
   set(component: ComponentName, state: ComponentState, detail?: string): void {
     this.#components.set(component, { component, state, ...(detail !== undefined && { detail }) })
+  }
+
+  /** The phase of the node, from the states of its components. */
+  get phase(): Phase {
+    const states = new Set([...this.#components.values()].map(({ state }) => state))
+    return (['failed', 'stopping', 'starting'] as const).find((state) => states.has(state)) ?? 'running'
   }
 
   /** Adds a problem, or replaces its detail. It stays until it is resolved. */

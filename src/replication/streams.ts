@@ -42,7 +42,10 @@ export function isSameStream(a: StreamKey, b: StreamKey): boolean {
 /** Throws for own streams: no other node could send all of their events again. */
 export function requireForgettable(stream: StreamKey, context: TopicContext): void {
   if (isOwnStream(stream, context))
-    throw new ShoalError('ERR_INVALID_INPUT', 'A stream of this node cannot be forgotten, only those of other nodes.')
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      'A stream of this node cannot be forgotten, only those of other nodes. To keep fewer of its events, set limits: `shoal settings set /eventRouting/streams/<name>`.',
+    )
 }
 
 /** The characters of a public key in the name of a stream. */

@@ -28,3 +28,6 @@ const target = `${process.platform}-${architectures[process.arch] ?? process.arc
 
 /** `<x.y.z>-<git hash>-<os>-<arch>-<profile>`: clients read the number at its start. */
 export const versionString = `${build.version}-${build.gitHash}-${target}-${build.profile}`
+
+/** The version in the form of the admin interface. */
+export const versionParts = { profile: build.profile, target, version: build.version, gitHash: build.gitHash } as const

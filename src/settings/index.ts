@@ -1,8 +1,18 @@
 export { type Clamped, clampSettings } from './clamp.ts'
+export { complete } from './document.ts'
 export type { Json, JsonObject } from './json.ts'
 export { InvalidSettings, type Problem } from './problem.ts'
 export { type Retention, retentionOf } from './retention.ts'
+export type { SettingsLog, StoredRevision } from './revisions.ts'
 export { matches, parseRoute, type TagCondition } from './route.ts'
 export { publicSwarmKey, type RetentionSettings, type SettingsDocument, schema } from './schema.ts'
-export { formatScope, parseScope, type Scope } from './scope.ts'
-export { type HistoryEntry, Settings, type SettingsChange, type SettingsLog, type StoredRevision } from './settings.ts'
+export { changedPaths, formatScope, parseScope, type Scope } from './scope.ts'
+export {
+  type Change,
+  type Changed,
+  type ChangeOptions,
+  type HistoryEntry,
+  Settings,
+  type SettingsChange,
+} from './settings.ts'
+export { type Applied, whenApplied } from './when-applied.ts'

@@ -1,4 +1,4 @@
-import { ShoalError } from '../base/errors.ts'
+import { type ErrorCode, ShoalError } from '../base/errors.ts'
 import { unstorable } from './json.ts'
 
 /** A validation error. */
@@ -9,6 +9,9 @@ export interface Problem {
   readonly detail?: string
 }
 
+/** Maximum number of validation errors in a message. */
+const linesShown = 100
+
 /** Settings that failed validation, with all validation errors: path, rule, and what is allowed. */
 export class InvalidSettings extends ShoalError {
   readonly problems: readonly Problem[]
@@ -16,6 +19,11 @@ export class InvalidSettings extends ShoalError {
   constructor(problems: readonly Problem[]) {
     super('ERR_SETTINGS_INVALID', `Validation failed.\n\tErrors:\n${text(problems)}`)
     this.problems = problems
+  }
+
+  /** The error object, with the validation errors as a list for programs. */
+  override toJSON(): { code: ErrorCode; message: string; errors: readonly Problem[] } {
+    return { ...super.toJSON(), errors: this.problems.slice(0, linesShown) }
   }
 }
 
@@ -25,9 +33,6 @@ export function refuseUnstorable(value: unknown, path: string): void {
   if (reason === undefined) return
   throw new InvalidSettings([{ path, title: 'Type of the value is wrong', detail: `Not a JSON document: ${reason}` }])
 }
-
-/** Maximum number of validation errors in a message. */
-const linesShown = 100
 
 function text(problems: readonly Problem[]): string {
   const lines = problems.slice(0, linesShown).map((problem) => `\t\t${line(problem)}`)

@@ -1,41 +1,12 @@
-import { createHash } from 'node:crypto'
 import { assert } from '../base/assert.ts'
-import { failure, ShoalError } from '../base/errors.ts'
+import { failure } from '../base/errors.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { versionString } from '../runtime/version.ts'
 import { complete } from './document.ts'
 import { clone, equal, type Json, type JsonObject } from './json.ts'
-import { InvalidSettings, refuseUnstorable } from './problem.ts'
-import { type SettingsDocument, schema } from './schema.ts'
+import { refuseUnstorable } from './problem.ts'
+import { damagedRevision, type SettingsLog, type StoredRevision, sealOf, validDocument } from './revisions.ts'
+import type { SettingsDocument } from './schema.ts'
 import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
-
-/** A stored revision of the settings document: without defaults, so that later versions of shoal can change them. */
-export interface StoredRevision {
-  readonly revision: number
-  /** Microseconds since the Unix epoch. */
-  readonly time: number
-  /** Who or what stored it. */
-  readonly origin: string
-  readonly document: string
-  /** A hash of document, schema and version of shoal: proves that this version has validated the document. */
-  readonly seal: string
-  /** Whether its checksum is wrong; unlike the seal it does not depend on the version of shoal. */
-  readonly isDamaged?: boolean
-}
-
-/** The durable, append-only log of revisions. */
-export interface SettingsLog {
-  /** The data folder, for error messages that suggest a command. */
-  readonly folder?: string
-  revision(number: number): StoredRevision | undefined
-  /** All revisions, newest first. */
-  revisions(): Iterable<StoredRevision>
-  append(entry: Omit<StoredRevision, 'revision'>): number
-  /** Replaces the seal of a revision, after this version of shoal has validated it. */
-  reseal(revision: number, seal: string): void
-  /** Removes the damaged revisions. */
-  removeDamaged(): void
-}
 
 /** The event for listeners after a change was stored. */
 export interface SettingsChange {
@@ -48,11 +19,38 @@ export interface SettingsChange {
   readonly paths: readonly string[]
 }
 
+/** What is done with a change besides storing it. */
+export interface ChangeOptions {
+  /** Who or what makes the change, for the history. */
+  readonly origin: string
+  /** The revision that the change was made for: with another one in force, it is refused. */
+  readonly ifRevision?: number | undefined
+  /** Validates the change, and stores nothing. */
+  readonly dryRun?: boolean
+}
+
+export type Change =
+  | { readonly do: 'set' | 'merge'; readonly scope: Scope; readonly value: Json }
+  | { readonly do: 'unset'; readonly scope: Scope }
+  | { readonly do: 'rollback'; readonly revision: number }
+
+/** The result of a change. */
+export interface Changed {
+  /** The effective value at the scope, including defaults; undefined when there is none. */
+  readonly value: Json | undefined
+  /** The revision in force: after a dry run the one before it. */
+  readonly revision: number
+  /** The paths whose effective values differ, defaults included. */
+  readonly paths: readonly string[]
+}
+
 export interface HistoryEntry {
   readonly revision: number
+  /** Microseconds since the Unix epoch. */
   readonly time: number
   readonly origin: string
-  readonly document: JsonObject
+  /** The stored document; undefined when it is damaged. */
+  readonly document: JsonObject | undefined
 }
 
 interface Revision {
@@ -143,35 +141,53 @@ export class Settings {
 
   /** Replaces the value at a scope. Returns the new effective value, including defaults. */
   async set(scope: Scope, value: Json, origin: string): Promise<Json> {
-    refuseUnstorable(value, formatScope(scope))
-    return (await this.#change(scope, origin, (document) =>
-      withValueAt(document, complete(document), scope, value),
-    )) as Json
+    return (await this.change({ do: 'set', scope, value }, { origin })).value as Json
   }
 
   /** Applies a JSON merge patch to the stored value at a scope. */
-  async merge(scope: Scope, patch: Json, origin: string): Promise<Json> {
-    refuseUnstorable(patch, formatScope(scope))
-    return (await this.#change(scope, origin, (document) =>
-      withValueAt(document, complete(document), scope, mergePatch(valueAt(document, scope), patch)),
-    )) as Json
+  async merge(scope: Scope, value: Json, origin: string): Promise<Json> {
+    return (await this.change({ do: 'merge', scope, value }, { origin })).value as Json
   }
 
   /** Removes the stored value at a scope, so that the default applies again. */
   async unset(scope: Scope, origin: string): Promise<void> {
-    await this.#change(scope, origin, (document) => withoutValueAt(document, scope))
+    await this.change({ do: 'unset', scope }, { origin })
   }
 
   /** Stores an earlier revision again, as a new one; 0 means the defaults. Damaged revisions are removed. */
   async rollback(revision: number, origin: string): Promise<void> {
+    await this.change({ do: 'rollback', revision }, { origin })
+  }
+
+  /** Validates and stores a change. */
+  async change(change: Change, options: ChangeOptions): Promise<Changed> {
+    if (change.do === 'rollback') return await this.#rollback(change.revision, options)
+    const { scope } = change
+    if (change.do === 'unset') return await this.#change(scope, options, (document) => withoutValueAt(document, scope))
+    const { value } = change
+    refuseUnstorable(value, formatScope(scope))
+    return await this.#change(scope, options, (document) => {
+      const next = change.do === 'merge' ? mergePatch(valueAt(document, scope), value) : value
+      return withValueAt(document, complete(document), scope, next)
+    })
+  }
+
+  async #rollback(revision: number, options: ChangeOptions): Promise<Changed> {
+    this.#requireRevision(options)
     const document = JSON.parse(revision === 0 ? '{}' : this.#undamaged(revision).document) as Json
-    if ([...this.#log.revisions()].some(({ isDamaged }) => isDamaged === true)) {
+    if (options.dryRun !== true && [...this.#log.revisions()].some(({ isDamaged }) => isDamaged === true)) {
       const { checked } = await import('./check-document.ts')
       checked(document)
       // Before the new revision is stored: a damaged one may have the highest number.
       this.#log.removeDamaged()
     }
-    await this.#change([], `${origin}, rollback to ${revision}`, () => document)
+    return await this.#change([], { ...options, origin: `${options.origin}, rollback to ${revision}` }, () => document)
+  }
+
+  #requireRevision({ ifRevision }: ChangeOptions): void {
+    const { revision } = this.#current
+    if (ifRevision !== undefined && ifRevision !== revision)
+      throw failure('ERR_SETTINGS_CONFLICT', { expected: ifRevision, revision })
   }
 
   #undamaged(revision: number): StoredRevision {
@@ -183,8 +199,13 @@ export class Settings {
 
   /** All revisions, newest first. */
   *history(): Generator<HistoryEntry> {
-    for (const { revision, time, origin, document } of this.#log.revisions())
-      yield { revision, time, origin, document: JSON.parse(document) as JsonObject }
+    for (const { revision, time, origin, document, isDamaged } of this.#log.revisions())
+      yield {
+        revision,
+        time,
+        origin,
+        document: isDamaged === true ? undefined : (JSON.parse(document) as JsonObject),
+      }
   }
 
   /** Subscribes to stored changes. Returns the function to unsubscribe. */
@@ -193,20 +214,27 @@ export class Settings {
     return () => this.#listeners.delete(listener)
   }
 
-  async #change(scope: Scope, origin: string, make: (document: JsonObject) => Json): Promise<Json | undefined> {
+  async #change(scope: Scope, options: ChangeOptions, make: (document: JsonObject) => Json): Promise<Changed> {
     const { checked } = await import('./check-document.ts')
     // Synchronous from here until the revision is stored, so concurrent changes are serialised.
+    this.#requireRevision(options)
     const before = this.#current.document
     const document = checked(make(before))
-    if (equal(document, before) && this.#current.revision > 0 && this.#current.revision === this.#newest)
-      return valueAt(complete(before), scope)
+    const after = complete(document)
+    const changed = { value: valueAt(after, scope), paths: changedPaths(complete(before), after) }
+    const isStored = equal(document, before) && this.#current.revision > 0 && this.#current.revision === this.#newest
+    if (options.dryRun !== true && !isStored) this.#store(scope, options.origin, document)
+    return { ...changed, revision: this.#current.revision }
+  }
+
+  #store(scope: Scope, origin: string, document: JsonObject): void {
+    const before = this.#current.document
     const text = JSON.stringify(document)
     const revision = this.#log.append({ time: this.#clock.now(), origin, document: text, seal: sealOf(text) })
     assert(revision > this.#current.revision, 'a new revision of the settings has the highest number')
     this.#current = { revision, document }
     this.#newest = revision
     this.#announce(scope, origin, before)
-    return valueAt(complete(document), scope)
   }
 
   #announce(scope: Scope, origin: string, stored: JsonObject): void {
@@ -231,60 +259,4 @@ export class Settings {
       }
     }
   }
-}
-
-/** The error for a damaged revision: suggests a rollback to the newest undamaged one. */
-function damagedRevision(log: SettingsLog, revision: number): ShoalError {
-  const folder = log.folder === undefined ? '' : ` --working-dir '${log.folder}'`
-  const rollback = (to: number): string => `\`shoal settings local rollback ${to}${folder}\``
-  const undamaged = [...log.revisions()].find(({ isDamaged }) => isDamaged !== true)
-  const next =
-    undamaged === undefined
-      ? `No other revision is undamaged. Put \`node.db\` back from a backup, or go back to the defaults, which may name another topic, with ${rollback(0)}.`
-      : `The newest undamaged one is revision ${undamaged.revision}, with the topic ${topicOf(undamaged)}, of ${dateOf(undamaged)}. Go back to it with ${rollback(undamaged.revision)}, or put \`node.db\` back from a backup.`
-  const cause = `Revision ${revision} of the settings is damaged: its checksum is wrong. ${next}`
-  return new ShoalError('ERR_INVALID_NODE_STATE', cause)
-}
-
-function topicOf({ document }: StoredRevision): string {
-  const { swarm } = complete(JSON.parse(document) as JsonObject) as unknown as SettingsDocument
-  return `'${swarm.topic}'`
-}
-
-function dateOf({ time }: StoredRevision): string {
-  return new Date(time / 1000).toISOString()
-}
-
-/** The document, or why it is invalid. With this version's seal it is known to be valid; else it is validated once. */
-async function validDocument(
-  { revision, document, seal }: StoredRevision,
-  log: SettingsLog,
-): Promise<JsonObject | Error> {
-  let parsed: Json
-  try {
-    parsed = JSON.parse(document) as Json
-  } catch (error) {
-    return error as Error
-  }
-  if (seal === sealOf(document)) return parsed as JsonObject
-  const { checked } = await import('./check-document.ts')
-  try {
-    parsed = checked(parsed)
-  } catch (error) {
-    if (error instanceof InvalidSettings) return error
-    throw error
-  }
-  try {
-    log.reseal(revision, sealOf(document))
-  } catch {
-    // For example a full disk. Then it is validated again at the next start.
-  }
-  return parsed
-}
-
-/** The schema is part of the seal because a checkout keeps its version number when the schema changes. */
-const rules = JSON.stringify(schema)
-
-function sealOf(document: string): string {
-  return createHash('sha256').update(`${versionString}\n${rules}\n${document}`).digest('hex')
 }

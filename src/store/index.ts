@@ -25,7 +25,11 @@ export { makeFolders } from './disk/make-folders.ts'
 export { type DiskSync, diskSync } from './disk/sync.ts'
 export { checkWal, type StoreDamage } from './disk/wal-check.ts'
 export { DataFolder } from './folder/data-folder.ts'
+export { folderStats, type TopicStats } from './folder/folder-stats.ts'
+export { accessDenied, FolderLocked, lockHolder } from './folder/lock.ts'
+export { type NewIdentity, replaceIdentity } from './folder/new-identity.ts'
 export { NodeDatabase } from './folder/node-database.ts'
+export { acceptRestoredTopics } from './folder/restored-topics.ts'
 export { settingsChecksum } from './folder/settings-log.ts'
 export {
   blobFile,
@@ -67,10 +71,8 @@ export type {
   WantPlace,
 } from './port/index.ts'
 export {
-  acceptBackup,
   backupLog,
   DamagedData,
-  isUnacceptedBackup,
   type LogStats,
   logStats,
   openOfflineLog,
@@ -82,3 +84,4 @@ export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
 export type { LogLink } from './threads/link/log-link.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
 export { type EventStoreOptions, SqliteEventStore } from './threads/sqlite-event-store.ts'
+export { readStats } from './threads/stats/read-stats.ts'

@@ -16,6 +16,7 @@ import {
   type NodeOptions,
   onFreePorts,
   parseBinds,
+  type StopReason,
 } from '../../node/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { hostName, originText } from '../addresses.ts'
@@ -62,14 +63,15 @@ export async function run(options: RunOptions): Promise<number> {
   const log = new Logger(output, 'node')
   // Signal handlers are installed before the start: a signal during the start also causes a graceful shutdown.
   const failure = Promise.withResolvers<Error>()
-  const stopped = stopRequest(options, log, failure.promise)
+  const shutdown = Promise.withResolvers<void>()
+  const stopped = stopRequest(options, log, failure.promise, shutdown.promise)
   const started = `using data directory \`${nodeOptions.folder}\``
   if (logJson) log.info(started)
   else output.sink.write(`${started}\n`)
   try {
     if (options.pidFile !== undefined) checkPidFile(options.pidFile)
     return await untilStopped(
-      await Node.start({ ...nodeOptions, output, failed: failure.resolve }),
+      await Node.start({ ...nodeOptions, output, failed: failure.resolve, shutdown: shutdown.resolve }),
       stopped,
       options,
       output,
@@ -174,7 +176,7 @@ function codeOf(error: Error): string {
 
 async function untilStopped(
   node: Node,
-  stopped: Promise<boolean>,
+  stopped: Promise<StopReason>,
   options: RunOptions,
   output: LogOutput,
 ): Promise<number> {
@@ -187,9 +189,9 @@ async function untilStopped(
     if (options.printAddresses === true) await write(process.stdout, JSON.stringify(addressesOf(node)))
     if (options.json === true) await write(process.stdout, resultJson(addressesOf(node)))
     if (process.stderr.isTTY === true && output.format !== jsonLine) output.sink.write(banner(node))
-    const failed = await stopped
-    await node.stop(failed ? 'NODE_STOPPED_BY_NODE' : 'NODE_STOPPED_BY_HOST')
-    return failed ? exitCodes.failed : exitCodes.ok
+    const reason = await stopped
+    await node.stop(reason)
+    return reason === 'NODE_STOPPED_BY_NODE' ? exitCodes.failed : exitCodes.ok
   } catch (error) {
     await node.stop('NODE_STOPPED_BY_NODE')
     throw error
@@ -199,26 +201,32 @@ async function untilStopped(
 }
 
 /**
- * Waits for the first reason to stop: a signal, stdin, the launcher or a crash. Resolves to whether it is a failure.
- * A second signal during the shutdown ends the process at once.
+ * Waits for the first reason to stop: a signal, stdin, the launcher, the control socket or a crash. A second signal
+ * during the shutdown ends the process at once.
  */
-function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger, failure: Promise<Error>): Promise<boolean> {
+function stopRequest(
+  { exitOnStdinClose }: RunOptions,
+  log: Logger,
+  failure: Promise<Error>,
+  shutdown: Promise<void>,
+): Promise<StopReason> {
   return new Promise((resolve) => {
+    const byHost = (): void => resolve('NODE_STOPPED_BY_HOST')
     const requests = new StopRequests(() => process.exit(exitCodes.failed), systemRuntime.clock)
     const request = (from: 'own' | 'launcher', signal: string): void => {
       requests.add(from, signal)
-      resolve(false)
+      byHost()
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const)
       process.on(signal, () => request('own', signal))
     onLauncherSignal((signal) => request('launcher', signal))
-    onOrphaned(() => resolve(false), systemRuntime.timers)
-    if (exitOnStdinClose === true)
-      for (const end of ['end', 'close']) process.stdin.on(end, () => resolve(false)).resume()
+    onOrphaned(byHost, systemRuntime.timers)
+    if (exitOnStdinClose === true) for (const end of ['end', 'close']) process.stdin.on(end, byHost).resume()
     const panic = (error: unknown): void => {
       log.as('panic').error(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
-      resolve(true)
+      resolve('NODE_STOPPED_BY_NODE')
     }
+    void shutdown.then(() => resolve('NODE_STOPPED_BY_NODEUI'))
     void failure.then(panic)
     process.on('uncaughtException', panic)
     process.on('unhandledRejection', panic)

@@ -1,47 +1,59 @@
+import { resolve } from 'node:path'
 import { messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { systemClock } from '../../runtime/clock.ts'
-import { formatScope, type Json, type Scope, Settings, type SettingsLog, schema } from '../../settings/index.ts'
-import { DataFolder, NodeDatabase } from '../../store/index.ts'
+import {
+  type Applied,
+  type Change,
+  formatScope,
+  type Json,
+  type Scope,
+  Settings,
+  type SettingsLog,
+  schema,
+} from '../../settings/index.ts'
+import { DataFolder, FolderLocked, NodeDatabase } from '../../store/index.ts'
 import { readSource } from '../input.ts'
 import type { Result } from '../output.ts'
+import { quoted } from '../quoted.ts'
 
 /** The author of a revision, in the history of the settings. */
 const origin = 'command line'
 
 export async function getLocal(folder: string, scope: Scope, defaults: boolean): Promise<Result> {
-  const value = await withSettings(folder, async (settings) => settings.get(scope, { defaults }))
-  return { text: () => yamlText(value), json: value }
+  const command = `get ${quoted(formatScope(scope))}${defaults ? '' : ' --no-defaults'}`
+  return await whileStopped(folder, command, () => getInFolder(folder, scope, defaults))
 }
 
 export async function setLocal(folder: string, scope: Scope, argument: string): Promise<Result> {
   const value = await readValue(argument)
-  const settings = await withSettings(folder, (settings) => settings.set(scope, value, origin))
-  const done = `Successfully replaced settings at ${formatScope(scope)}. Created object with defaults:`
-  return { text: async () => `${done}\n${await yamlText(settings)}`, json: { scope: formatScope(scope), settings } }
+  return await whileStopped(folder, `set ${quoted(formatScope(scope))} ${quoted(argument)}`, async () => {
+    const { settings } = await changeInFolder(folder, scope, { do: 'set', scope, value })
+    return { text: () => replacedText(scope, settings), json: { scope: formatScope(scope), settings } }
+  })
 }
 
 export async function unsetLocal(folder: string, scope: Scope): Promise<Result> {
-  await withSettings(folder, (settings) => settings.unset(scope, origin))
-  return { text: () => `Successfully unset settings at ${formatScope(scope)}.`, json: { scope: formatScope(scope) } }
+  return await whileStopped(folder, `unset ${quoted(formatScope(scope))}`, async () => {
+    await changeInFolder(folder, scope, { do: 'unset', scope })
+    return { text: () => unsetText(scope), json: { scope: formatScope(scope) } }
+  })
 }
 
 /** Restores an earlier revision, also when a damaged revision keeps the node from starting. */
 export async function rollbackLocal(folder: string, argument: string): Promise<Result> {
-  if (!/^(0|[1-9][0-9]{0,14})$/.test(argument))
-    throw new ShoalError(
-      'ERR_INVALID_INPUT',
-      `'${argument}' is not a revision. Allowed: its number, or 0 for the defaults.`,
-    )
+  checkRevision(argument)
   const open = (log: SettingsLog): Promise<Settings> => Settings.openIgnoringDamage(log, systemClock)
-  const revision = await withSettings(
-    folder,
-    async (settings) => {
-      await settings.rollback(Number(argument), origin)
-      return settings.revision
-    },
-    open,
-  )
+  const rollback = (): Promise<number> =>
+    withSettings(
+      folder,
+      async (settings) => {
+        await settings.rollback(Number(argument), origin)
+        return settings.revision
+      },
+      open,
+    )
+  const revision = await whileStopped(folder, `rollback ${argument}`, rollback)
   const text = `Successfully rolled back to revision ${argument}, stored as revision ${revision}.`
   return { text: () => text, json: { revision, restored: Number(argument) } }
 }
@@ -64,6 +76,58 @@ export async function initLocal(folder: string, failOnExisting: boolean): Promis
 
 export async function printSchema(): Promise<Result> {
   return { text: () => JSON.stringify(schema, undefined, 2), json: schema }
+}
+
+/** The answer to a change: as that of the admin interface. */
+export interface SettingsChanged {
+  readonly scope: string
+  readonly settings: Json
+  readonly revision: number
+  readonly applied: Applied
+}
+
+/** The settings in the folder of a stopped node. */
+export async function getInFolder(folder: string, scope: Scope, defaults: boolean): Promise<Result> {
+  return valueResult(await withSettings(folder, async (settings) => settings.get(scope, { defaults })))
+}
+
+/** Changes the settings of a stopped node: everything takes effect with its next start. */
+export async function changeInFolder(folder: string, scope: Scope, change: Change): Promise<SettingsChanged> {
+  const { value, revision, paths } = await withSettings(folder, (settings) => settings.change(change, { origin }))
+  return { scope: formatScope(scope), settings: value ?? null, revision, applied: { live: [], restart: paths } }
+}
+
+export function valueResult(value: Json): Result {
+  return { text: () => yamlText(value), json: value }
+}
+
+export async function replacedText(scope: Scope, settings: Json): Promise<string> {
+  const done = `Successfully replaced settings at ${formatScope(scope)}. Created object with defaults:`
+  return `${done}\n${await yamlText(settings)}`
+}
+
+export function unsetText(scope: Scope): string {
+  return `Successfully unset settings at ${formatScope(scope)}.`
+}
+
+export function checkRevision(argument: string): void {
+  if (/^(0|[1-9][0-9]{0,14})$/.test(argument)) return
+  throw new ShoalError(
+    'ERR_INVALID_INPUT',
+    `'${argument}' is not a revision. Allowed: its number, or 0 for the defaults.`,
+  )
+}
+
+/** Runs a command that needs a stopped node. When it runs, the error names the command that works then. */
+async function whileStopped<T>(folder: string, command: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof FolderLocked)) throw error
+    const running = `shoal settings ${command} --working-dir ${quoted(resolve(folder))}`
+    const cause = `${error.message} For the running node type \`${running}\`.`
+    throw new ShoalError('ERR_IO', cause)
+  }
 }
 
 async function withSettings<T>(
@@ -92,7 +156,7 @@ function warnOfInvalid(revision: number, reason: Error): void {
 }
 
 /** Parses a value as JSON or YAML; `@file` and `@-` read it from a file or from stdin. */
-async function readValue(argument: string): Promise<Json> {
+export async function readValue(argument: string): Promise<Json> {
   const text = argument.startsWith('@') ? readSource(argument.slice(1)) : argument
   if (Buffer.byteLength(text) > limits.settingsDocumentBytes)
     throw new ShoalError(

@@ -2,32 +2,29 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { ShoalError } from '../../base/errors.ts'
 import { systemClock } from '../../runtime/clock.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
 import {
-  acceptBackup,
+  acceptRestoredTopics,
   type BlockStats,
   backupBlocks,
   backupLog,
   blobsBeside,
-  blockStats,
   blocksBeside,
   checkWal,
   copyDatabase,
   DataFolder,
   finishCopy,
-  isUnacceptedBackup,
-  type LogStats,
-  logStats,
+  folderStats,
   makeFolders,
   type TopicReport,
+  type TopicStats,
   topicFiles,
   topicsFolder,
   verifyFolder,
 } from '../../store/index.ts'
+import { onNodeOrFolder } from '../node-or-folder.ts'
 import type { Result } from '../output.ts'
 import { progressLine } from '../progress.ts'
-
-/** A report on events, together with one on files if there are any. */
-type WithFiles<Events, Files> = Events & { readonly files: Files | null }
 
 /** Verifies the node database and every topic, byte by byte. Fails with a list of all damage. */
 export async function verifyStore(folder: string): Promise<Result> {
@@ -63,17 +60,16 @@ function verifyText(report: TopicReport): string {
   ].join('\n')
 }
 
+/** Counts events and files of a node, which may be running or stopped. */
 export async function storeStats(folder: string): Promise<Result> {
-  return withFolder(folder, (files) => {
-    const stats = files.map((file) => {
-      const blocks = blocksBeside(file)
-      return { ...logStats(file), files: existsSync(blocks) ? blockStats(blocks) : null }
-    })
-    return { text: () => stats.map(statsText).join('\n') || 'There are no events yet.', json: stats }
+  const stats = await onNodeOrFolder<readonly TopicStats[]>(folder, systemRuntime, {
+    running: (node) => node.request({ method: 'GET', path: '/store/stats', isLong: true }),
+    stopped: async () => withFolder(folder, (_, path) => folderStats(path)),
   })
+  return { text: () => stats.map(statsText).join('\n') || 'There are no events yet.', json: stats }
 }
 
-function statsText(stats: WithFiles<LogStats, BlockStats>): string {
+function statsText(stats: TopicStats): string {
   const { topic, bytes, events, tailRows, segmentBytes, indexBytes, streams, files } = stats
   const perEvent = events > 0 ? `, ${(bytes / events).toFixed(1)} bytes an event` : ''
   const head = `topic '${topic}': ${events} events, ${bytes} bytes${perEvent} (segments ${segmentBytes}, index ${indexBytes}, ${tailRows} unsealed rows)`
@@ -129,23 +125,22 @@ function warnOfDamagedWal(file: string): void {
 
 /**
  * Accepts a restored backup: its node continues its streams, even if other nodes have newer events of it. Does not lock
- * the data folder, since the node may be running, and waiting for it.
+ * the data folder, since the node may be starting, and waiting for it.
  */
 export async function acceptRestored(folder: string): Promise<Result> {
-  const path = resolve(folder)
-  if (!DataFolder.exists(path))
-    throw new ShoalError('ERR_INVALID_INPUT', `\`${path}\` is no data folder. Choose one with --working-dir.`)
-  const restored = topicFiles(path).filter((file) => isUnacceptedBackup(file))
-  for (const file of restored) acceptBackup(file)
+  const { accepted } = await onNodeOrFolder<{ accepted: number }>(folder, systemRuntime, {
+    running: (node) => node.request({ method: 'POST', path: '/store/accept-restored' }),
+    stopped: async () => ({ accepted: acceptRestoredTopics(resolve(folder)) }),
+  })
   const text =
-    restored.length === 0
+    accepted === 0
       ? 'There is nothing to accept: no topic is a restored backup whose streams are in doubt.'
-      : `Accepted ${restored.length} restored topics. A running node goes on publishing within a second.`
-  return { text: () => text, json: { accepted: restored.length } }
+      : `Accepted ${accepted} restored topics. A running node goes on publishing within a second.`
+  return { text: () => text, json: { accepted } }
 }
 
 /** Works on the topic files of a data folder, locked against a running node. */
-function withFolder(folder: string, work: (files: string[], path: string) => Result): Result {
+function withFolder<T>(folder: string, work: (files: string[], path: string) => T): T {
   const opened = DataFolder.open(folder, { create: false })
   try {
     return work(topicFiles(opened.path), opened.path)

@@ -1,21 +1,11 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { messageOf, ShoalError, systemCode } from '../../base/errors.ts'
 import { makeFolders, removeEmptyFolders } from '../disk/make-folders.ts'
 import { type DiskSync, diskSync } from '../disk/sync.ts'
 import { accessDenied, type Lock, takeLock } from './lock.ts'
 import { topicFiles, topicsFolder } from './topic-files.ts'
+import { writeDurably } from './write-durably.ts'
 
 /** The format version of a data folder. A folder of a higher version is not touched. */
 const format = 1
@@ -36,7 +26,7 @@ export class DataFolder {
   /** Opens the folder. With `create` it is created, including its parents, if it is missing. */
   static open(folder: string, { create }: { create: boolean }, sync: DiskSync = diskSync): DataFolder {
     const path = resolve(folder)
-    if (!create) requireFolder(path)
+    if (!create) DataFolder.require(path)
     const made = create ? makeDataFolder(path, sync) : []
     try {
       refuseForeign(path)
@@ -53,6 +43,11 @@ export class DataFolder {
       removeEmptyFolders(made)
       throw error
     }
+  }
+
+  /** Throws unless there is a data folder: it is missing, something else, or not accessible. */
+  static require(folder: string): void {
+    requireFolder(resolve(folder))
   }
 
   /** Whether the folder belongs to a node. */
@@ -107,7 +102,6 @@ function makeDataFolder(path: string, sync: DiskSync): string[] {
   throw new ShoalError('ERR_IO', `\`${path}\` is not a directory`)
 }
 
-/** Throws unless there is a data folder: it is missing, something else, or not accessible. */
 function requireFolder(path: string): void {
   if (!isThere(path, path)) throw new ShoalError('ERR_INVALID_INPUT', `${path} does not exist`)
   if (!isThere(manifestOf(path), path))
@@ -161,19 +155,4 @@ function checkIdentity(path: string): void {
   if (existsSync(nodeDatabaseOf(path)) || topicFiles(path).length === 0) return
   const cause = `\`${path}\` holds events, but \`node.db\` with the identity of their node is missing. Put it back from a backup, or choose another directory with --working-dir.`
   throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
-}
-
-/** Atomic and durable: after a power failure the file is complete, or it does not exist. */
-function writeDurably(file: string, text: string, sync: DiskSync): void {
-  const temporary = `${file}.new`
-  const descriptor = openSync(temporary, 'w', 0o600)
-  try {
-    writeSync(descriptor, text)
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
-  chmodSync(temporary, 0o600)
-  renameSync(temporary, file)
-  sync.folder(join(file, '..'))
 }

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ShoalError, systemCode } from '../../base/errors.ts'
 import { sqliteCodes } from '../../base/sqlite-codes.ts'
@@ -8,6 +9,22 @@ export interface Lock {
   release(): void
   /** Releases the lock and removes its files. */
   remove(): void
+}
+
+/** The error for a data folder that another process has open: a node, or a command. */
+export class FolderLocked extends ShoalError {
+  /** The process that has the lock, if it is known. */
+  readonly pid: number | undefined
+
+  constructor(folder: string, pid: number | undefined) {
+    const who = pid === undefined ? '' : ` (PID ${pid})`
+    const kill = pid === undefined ? '' : ` or \`kill ${pid}\``
+    super(
+      'ERR_IO',
+      `data directory \`${folder}\` is locked by another shoal process${who}: a node is running there. Stop it first (Ctrl+C in its terminal${kill}), choose another directory with --working-dir, or talk to the running node over HTTP (by default http://localhost:4454/api/v2/openapi shows how).`,
+    )
+    this.pid = pid
+  }
 }
 
 /**
@@ -26,7 +43,8 @@ export function takeLock(file: string, folder: string): Lock {
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     database?.close()
-    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteCodes.busy) throw locked(file, folder)
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteCodes.busy)
+      throw new FolderLocked(folder, holderOf(file))
     throw (
       accessDenied(folder, error) ??
       new ShoalError('ERR_IO', `cannot lock the data directory \`${folder}\``, { cause: error })
@@ -72,12 +90,9 @@ function writePid(file: string): void {
   }
 }
 
-function locked(file: string, folder: string): ShoalError {
-  const pid = holderOf(file)
-  const who = pid === undefined ? '' : ` (PID ${pid})`
-  const kill = pid === undefined ? '' : ` or \`kill ${pid}\``
-  const message = `data directory \`${folder}\` is locked by another shoal process${who}: a node is running there. Stop it first (Ctrl+C in its terminal${kill}), choose another directory with --working-dir, or talk to the running node over HTTP (by default http://localhost:4454/api/v2/openapi shows how).`
-  return new ShoalError('ERR_IO', message)
+/** The PID of the running process that has the lock of a data folder, if it is known. */
+export function lockHolder(folder: string): number | undefined {
+  return holderOf(join(folder, 'lockfile'))
 }
 
 /** The PID of the running process that holds the lock; the file of a killed process is stale. */

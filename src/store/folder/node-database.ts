@@ -78,10 +78,7 @@ export class NodeDatabase {
       const { key, startCounter: last } = stored ?? this.#newIdentity(random, logs)
       if (stored?.isChecked === false) this.#compareWithLogs(key, logs)
       const startCounter = last + 1
-      const put = database.prepare(
-        'INSERT INTO node VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
-      )
-      for (const [name, value] of identityRows(key, startCounter)) put.run(name, value)
+      this.#put(key, startCounter)
       database.exec('COMMIT')
       return { key, startCounter }
     } catch (error) {
@@ -92,9 +89,28 @@ export class NodeDatabase {
 
   /** The public key of the node; undefined before its first start. */
   get publicKey(): PublicKey | undefined {
+    return this.key?.publicKey
+  }
+
+  /** The key of the node; undefined before its first start. */
+  get key(): KeyPair | undefined {
     try {
-      return this.#identity()?.key.publicKey
+      return this.#identity()?.key
     } catch (error) {
+      throw asNodeError(error, this.#file)
+    }
+  }
+
+  /** Gives the node another key; the start counter goes on. */
+  replaceKey(key: KeyPair): void {
+    const database = this.#database
+    try {
+      database.exec('BEGIN IMMEDIATE')
+      const { startCounter } = this.#identity() ?? { startCounter: -1 }
+      this.#put(key, startCounter)
+      database.exec('COMMIT')
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK')
       throw asNodeError(error, this.#file)
     }
   }
@@ -121,6 +137,13 @@ export class NodeDatabase {
     // A damaged integer may exceed the range of a JavaScript number.
     statement.setReadBigInts(true)
     return checkedIdentity(new Map(statement.all().map((row) => [row['name'], row['value']])), this.#file)
+  }
+
+  #put(key: KeyPair, startCounter: number): void {
+    const put = this.#database.prepare(
+      'INSERT INTO node VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+    )
+    for (const [name, value] of identityRows(key, startCounter)) put.run(name, value)
   }
 
   #newIdentity(random: Random, logs: readonly string[]): { key: KeyPair; startCounter: number } {

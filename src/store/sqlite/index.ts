@@ -1,5 +1,5 @@
 export { backupLog } from './backup.ts'
-export { openForReading } from './log-database.ts'
+export { logMeta, openForReading } from './log-database.ts'
 export { openOfflineLog } from './offline-log.ts'
 export { LogCursor } from './read/log-cursor.ts'
 export { LogReader } from './read/log-reader.ts'

@@ -134,6 +134,16 @@ export function metaOf(database: DatabaseSync): { topic: string; kind: TopicKind
   return { topic: String(value('topic')), kind: value('kind') === 'imported' ? 'imported' : 'live' }
 }
 
+/** Topic and kind of a log that is not open for writing. */
+export function logMeta(file: string): { topic: string; kind: TopicKind } {
+  const database = openForReading(file)
+  try {
+    return metaOf(database)
+  } finally {
+    database.close()
+  }
+}
+
 function userVersion(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
 }

@@ -31,6 +31,28 @@ export class OwnHistory {
     marks.settled()
   }
 
+  /** Stores the newest heads of own streams: a node with another key takes these streams for those of another node. */
+  storeHeads(): void {
+    this.#log.transaction(() => {
+      for (const state of this.#log.streams) {
+        const head = state.own ? this.#log.heads.own(state.key) : undefined
+        if (head !== undefined) this.#log.saveStream(state, { head })
+      }
+    })
+  }
+
+  /** Removes what an interrupted change of the key has left: own streams have no stored heads. */
+  dropHeads(): void {
+    const { getStream } = this.#log.statements
+    const left = [...this.#log.streams].filter(
+      ({ own, number }) => own && (getStream.get(number)?.['head'] ?? null) !== null,
+    )
+    if (left.length === 0) return
+    this.#log.transaction(() => {
+      for (const state of left) this.#log.saveStream(state, { head: null })
+    })
+  }
+
   /** Records for events that were not adopted: new events get these offsets. */
   #dropExpectedRedactions(): void {
     const drop = this.#log.database.prepare('DELETE FROM redaction WHERE key >= ? AND key < ?')

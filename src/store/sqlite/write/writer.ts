@@ -63,6 +63,7 @@ export class LogWriter {
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
     this.#history = new OwnHistory(this.#log)
+    this.#history.dropHeads()
     this.upkeep = new LogUpkeep(this.#log, this.#publication)
     this.#publication.publish()
   }
@@ -202,6 +203,11 @@ export class LogWriter {
   /** The newest signed heads of own streams. */
   ownHeads(): OwnHead[] {
     return this.#log.heads.allOwn()
+  }
+
+  /** Stores the newest signed heads of own streams, before the node gets another key. */
+  storeOwnHeads(): void {
+    this.#history.storeHeads()
   }
 
   /** The row of a stream in the head table. */

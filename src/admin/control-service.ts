@@ -1,0 +1,22 @@
+import { type Connections, HttpService, ParseQueue } from '../api/index.ts'
+import type { Logger } from '../logging/index.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
+import { type AdminParts, adminRoutes } from './routes/index.ts'
+
+interface Parts extends Runtime, AdminParts {
+  readonly connections: Connections
+  readonly log: Logger
+}
+
+/** The admin routes without sessions, for a socket on which the operating system authorizes its clients. */
+export function controlService(parts: Parts): HttpService {
+  const { connections, log, clock, timers } = parts
+  return new HttpService({
+    routes: adminRoutes(parts),
+    parseQueue: new ParseQueue(timers),
+    connections,
+    log,
+    clock,
+    timers,
+  })
+}

@@ -1,0 +1,2 @@
+export { controlService } from './control-service.ts'
+export { ControlSocket } from './control-socket.ts'

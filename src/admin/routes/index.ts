@@ -1,0 +1,12 @@
+import type { Route } from '../../api/index.ts'
+import { type NodeParts, nodeRoutes } from './node.ts'
+import { type SettingsParts, settingsRoutes } from './settings.ts'
+import { type StoreParts, storeRoutes } from './store.ts'
+
+/** The dependencies of the admin routes. */
+export interface AdminParts extends NodeParts, SettingsParts, StoreParts {}
+
+/** The routes of the admin interface that need authorization: on its port a session, on the control socket none. */
+export function adminRoutes(parts: AdminParts): Route[] {
+  return [...nodeRoutes(parts), ...settingsRoutes(parts), ...storeRoutes(parts)]
+}

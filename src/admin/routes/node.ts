@@ -1,0 +1,53 @@
+import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
+import type { NodeId } from '../../identity/index.ts'
+import type { Health } from '../../observability/health.ts'
+import { versionParts } from '../../runtime/version.ts'
+import type { Settings } from '../../settings/index.ts'
+import { adminPath } from './requests.ts'
+
+export interface NodeParts {
+  readonly nodeId: NodeId
+  readonly startCounter: number
+  /** When the process started, in seconds since the Unix epoch. */
+  readonly startedUnix: number
+  /** The data folder. */
+  readonly folder: string
+  readonly settings: Settings
+  readonly health: Health
+  /** Stops the node, in the background. */
+  readonly shutdown: () => void
+}
+
+/** What the node is and how it is, and how to stop it. */
+export function nodeRoutes({
+  nodeId,
+  startCounter,
+  startedUnix,
+  folder,
+  settings,
+  health,
+  shutdown,
+}: NodeParts): Route[] {
+  const startedIso = new Date(startedUnix * 1000).toISOString().replace('.000Z', '+00:00')
+  const node = (): HttpResponse =>
+    jsonResponse(200, {
+      nodeId,
+      displayName: settings.document.admin.displayName,
+      startedIso,
+      startedUnix,
+      version: versionParts,
+      pid: process.pid,
+      dataFolder: folder,
+      cycleCount: startCounter,
+      phase: health.phase,
+    })
+  const stop = (call: Call): HttpResponse => {
+    // After the response, also when the client does not wait for it.
+    call.response.once('close', shutdown)
+    return jsonResponse(202, { phase: 'stopping' })
+  }
+  return [
+    { path: `${adminPath}/node`, methods: { GET: { token: false, handle: node } } },
+    { path: `${adminPath}/node/shutdown`, methods: { POST: { token: false, handle: stop } } },
+  ]
+}

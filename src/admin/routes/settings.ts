@@ -1,0 +1,112 @@
+import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
+import { limits } from '../../base/limits.ts'
+import {
+  type Change,
+  changedPaths,
+  complete,
+  formatScope,
+  type HistoryEntry,
+  type Json,
+  type JsonObject,
+  parseScope,
+  type Scope,
+  type Settings,
+  schema,
+  whenApplied,
+} from '../../settings/index.ts'
+import {
+  adminPath,
+  countOf,
+  expectedRevision,
+  flagOf,
+  invalid,
+  jsonBody,
+  parametersOf,
+  requiredMember,
+} from './requests.ts'
+
+export interface SettingsParts {
+  readonly settings: Settings
+  /** Who makes the changes, for the history of the settings. */
+  readonly origin: string
+}
+
+/** Reads and changes the settings of the running node. */
+export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
+  const get = (call: Call): HttpResponse => {
+    const defaults = flagOf(parametersOf(call), 'defaults', true)
+    const response = jsonResponse(200, settings.get(scopeOf(call), { defaults }))
+    return { ...response, headers: { ...response.headers, etag: `"${settings.revision}"` } }
+  }
+  const changed = async (call: Call, scope: Scope, change: Change): Promise<HttpResponse> => {
+    const dryRun = flagOf(parametersOf(call), 'dryRun', false)
+    const { value, revision, paths } = await settings.change(change, {
+      origin,
+      dryRun,
+      ifRevision: expectedRevision(call),
+    })
+    const applied = whenApplied(paths)
+    return jsonResponse(200, { scope: formatScope(scope), settings: value ?? null, revision, applied })
+  }
+  const put = async (call: Call): Promise<HttpResponse> => {
+    const scope = scopeOf(call)
+    return await changed(call, scope, { do: 'set', scope, value: (await jsonBody(call)) as Json })
+  }
+  const patch = async (call: Call): Promise<HttpResponse> => {
+    const scope = scopeOf(call)
+    return await changed(call, scope, { do: 'merge', scope, value: (await jsonBody(call)) as Json })
+  }
+  const unset = (call: Call): Promise<HttpResponse> => {
+    const scope = scopeOf(call)
+    return changed(call, scope, { do: 'unset', scope })
+  }
+  const rollback = async (call: Call): Promise<HttpResponse> => {
+    const revision = requiredMember(await jsonBody(call), 'revision', 'the number of a revision, or 0 for the defaults')
+    if (typeof revision !== 'number' || !Number.isSafeInteger(revision) || revision < 0)
+      throw invalid(`revision: ${JSON.stringify(revision)} is not allowed. Allowed: a number, or 0 for the defaults.`)
+    return await changed(call, [], { do: 'rollback', revision })
+  }
+  const history = (call: Call): HttpResponse => {
+    const { revisionsShown } = limits
+    const count = countOf(parametersOf(call), 'limit', revisionsShown, revisionsShown)
+    return jsonResponse(200, newest([...settings.history()], count))
+  }
+  const path = `${adminPath}/settings`
+  return [
+    {
+      path,
+      methods: {
+        GET: { token: false, handle: get },
+        PUT: { token: false, consumes: 'json', handle: put },
+        PATCH: { token: false, consumes: 'merge-patch', handle: patch },
+        DELETE: { token: false, handle: unset },
+      },
+    },
+    { path: `${path}/schema`, methods: { GET: { token: false, handle: () => jsonResponse(200, schema) } } },
+    { path: `${path}/history`, methods: { GET: { token: false, handle: history } } },
+    { path: `${path}/rollback`, methods: { POST: { token: false, consumes: 'json', handle: rollback } } },
+  ]
+}
+
+function scopeOf(call: Call): Scope {
+  return parseScope(parametersOf(call).get('scope') ?? '/')
+}
+
+interface ShownRevision {
+  readonly revision: number
+  readonly time: string
+  readonly origin: string
+  /** The paths that differ from the revision before; null when one of the two is damaged. */
+  readonly changed: readonly string[] | null
+}
+
+function newest(entries: readonly HistoryEntry[], count: number): ShownRevision[] {
+  return entries.slice(0, count).map(({ revision, time, origin, document }, i) => {
+    const before = i + 1 < entries.length ? entries[i + 1]?.document : {}
+    return { revision, time: new Date(time / 1000).toISOString(), origin, changed: differences(before, document) }
+  })
+}
+
+function differences(before: JsonObject | undefined, after: JsonObject | undefined): string[] | null {
+  return before === undefined || after === undefined ? null : changedPaths(complete(before), complete(after))
+}

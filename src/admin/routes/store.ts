@@ -1,0 +1,38 @@
+import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
+import type { Events } from '../../events/index.ts'
+import { formatStreamId, parseStreamId } from '../../identity/index.ts'
+import { acceptRestoredTopics, readStats, type TopicStats } from '../../store/index.ts'
+import { adminPath, invalid, jsonBody, requiredMember } from './requests.ts'
+
+export interface StoreParts {
+  /** The data folder. */
+  readonly folder: string
+  readonly events: Promise<Events>
+}
+
+/** The store of the running node: its size, and the decisions of the operator about streams. */
+export function storeRoutes({ folder, events }: StoreParts): Route[] {
+  let counting: Promise<readonly TopicStats[]> | undefined
+  const stats = async (): Promise<HttpResponse> => {
+    // Not before the files of the topic exist.
+    await events
+    // One thread at a time: further requests get the same result.
+    counting ??= readStats(folder).finally(() => {
+      counting = undefined
+    })
+    return jsonResponse(200, await counting)
+  }
+  const acceptRestored = (): HttpResponse => jsonResponse(200, { accepted: acceptRestoredTopics(folder) })
+  const forgetStream = async (call: Call): Promise<HttpResponse> => {
+    const text = requiredMember(await jsonBody(call), 'stream', 'the ID of the stream, <node ID>-<number>')
+    if (typeof text !== 'string') throw invalid('stream: not a string. Allowed: a stream ID, <node ID>-<number>.')
+    const stream = parseStreamId(text)
+    return jsonResponse(200, { stream: formatStreamId(stream), forgotten: await (await events).forgetStream(stream) })
+  }
+  const path = `${adminPath}/store`
+  return [
+    { path: `${path}/stats`, methods: { GET: { token: false, handle: stats } } },
+    { path: `${path}/accept-restored`, methods: { POST: { token: false, handle: acceptRestored } } },
+    { path: `${path}/forget-stream`, methods: { POST: { token: false, consumes: 'json', handle: forgetStream } } },
+  ]
+}

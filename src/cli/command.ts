@@ -1,0 +1,60 @@
+import { Command, Option } from 'commander'
+import { dataFolder, defaultFolder } from './environment.ts'
+import { type Result, report, type Streamed } from './output.ts'
+
+/** Takes the exit code of the command that ran. */
+export type Finish = (exitCode: number) => void
+
+/** The options of a command, by name. */
+export type Options = Readonly<Record<string, unknown>>
+
+/** Wraps a command: writes its result as text or JSON and sets the exit code. */
+export function done(
+  finish: Finish,
+  command: (options: Options, ...args: unknown[]) => Promise<Result | Streamed>,
+): (...args: unknown[]) => Promise<void> {
+  return async (...args) => {
+    const self = args.at(-1) as Command
+    const options = self.optsWithGlobals() as Options
+    finish(await report(options['json'] === true, () => command(options, ...args.slice(0, -2))))
+  }
+}
+
+export function folderOf(options: Options): string {
+  return dataFolder(options['workingDir'] as string | undefined)
+}
+
+export function workingDir(what = 'data folder'): Option {
+  return new Option('--working-dir <path>', `${what} (default: ${defaultFolder}; env: SHOAL_PATH)`)
+}
+
+export function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value]
+}
+
+/** The examples of a command, below its options. */
+export function examples(...lines: readonly (readonly [command: string, what: string])[]): string {
+  const width = Math.max(...lines.map(([command]) => command.length))
+  return `\nExamples:\n${lines.map(([command, what]) => `  ${command.padEnd(width)}  ${what}`).join('\n')}`
+}
+
+/** A command without subcommands. */
+export function leaf(name: string, description: string): Command {
+  return configured(new Command(name).description(description))
+}
+
+/** A command with subcommands; alone it shows its help. */
+export function group(name: string, description: string): Command {
+  return configured(new Command(name).description(description).helpCommand(false))
+}
+
+function configured(command: Command): Command {
+  return command
+    .option('-j, --json', 'machine output')
+    .helpOption('-h, --help', 'show this help')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError('(--help lists commands and options)')
+    .allowExcessArguments(false)
+    .configureHelp({ showGlobalOptions: false })
+}

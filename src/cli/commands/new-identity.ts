@@ -1,0 +1,46 @@
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { ShoalError } from '../../base/errors.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
+import { DataFolder, FolderLocked, replaceIdentity } from '../../store/index.ts'
+import type { Result } from '../output.ts'
+import { quoted } from '../quoted.ts'
+
+/** Gives a stopped node a new key. */
+export async function newIdentity(folder: string, isConfirmed: boolean): Promise<Result> {
+  const opened = openStopped(folder)
+  try {
+    if (!isConfirmed) await confirm(opened.path)
+    const { nodeId, formerId, formerKeyFile } = replaceIdentity(opened, systemRuntime)
+    const text = `The node has a new identity: ${nodeId}. Its events until now are those of the node ${formerId}, whose key is in ${formerKeyFile}.`
+    return { text: () => text, json: { nodeId, formerId, formerKeyFile } }
+  } finally {
+    opened.close()
+  }
+}
+
+function openStopped(folder: string): DataFolder {
+  try {
+    return DataFolder.open(folder, { create: false })
+  } catch (error) {
+    if (!(error instanceof FolderLocked)) throw error
+    const path = resolve(folder)
+    const stop = error.pid === undefined ? 'Ctrl+C in its terminal' : `\`kill ${error.pid}\``
+    const again = `shoal store new-identity --working-dir ${quoted(path)}`
+    const cause = `A running node cannot get a new identity. Stop the one in \`${path}\` with ${stop}, and type \`${again}\` again.`
+    throw new ShoalError('ERR_IO', cause)
+  }
+}
+
+/** Asks on a terminal; elsewhere an option has to say yes. */
+async function confirm(path: string): Promise<void> {
+  const effect = `The node in \`${path}\` gets a new identity: to all others it is another node, and its streams until now get no further events.`
+  if (process.stdin.isTTY !== true) throw new ShoalError('ERR_INVALID_INPUT', `${effect} Confirm it with --yes.`)
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await terminal.question(`${effect}\nType yes to go on: `)
+    if (answer.trim() !== 'yes') throw new ShoalError('ERR_INVALID_INPUT', 'Not confirmed: nothing was changed.')
+  } finally {
+    terminal.close()
+  }
+}

@@ -1,0 +1,79 @@
+import { resolve } from 'node:path'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
+import { type Change, formatScope, type Json, type Scope } from '../../settings/index.ts'
+import { onNodeOrFolder } from '../node-or-folder.ts'
+import type { Result } from '../output.ts'
+import { quoted } from '../quoted.ts'
+import {
+  changeInFolder,
+  checkRevision,
+  getInFolder,
+  readValue,
+  replacedText,
+  type SettingsChanged,
+  unsetText,
+  valueResult,
+} from './settings.ts'
+
+/** The settings of a node, which may be running or stopped. */
+export async function getSettings(folder: string, scope: Scope, defaults: boolean): Promise<Result> {
+  return await onNodeOrFolder(folder, systemRuntime, {
+    running: async (node) =>
+      valueResult(await node.request<Json>({ method: 'GET', path: `${pathOf(scope)}&defaults=${defaults}` })),
+    stopped: () => getInFolder(folder, scope, defaults),
+  })
+}
+
+export async function setSettings(folder: string, scope: Scope, argument: string): Promise<Result> {
+  // Before anything else, and once: it may be the standard input.
+  const value = await readValue(argument)
+  const { note, ...changed } = await change(folder, scope, { do: 'set', scope, value })
+  return { text: () => replacedText(scope, changed.settings), json: changed, note }
+}
+
+export async function unsetSettings(folder: string, scope: Scope): Promise<Result> {
+  const { note, revision, applied } = await change(folder, scope, { do: 'unset', scope })
+  return { text: () => unsetText(scope), json: { scope: formatScope(scope), revision, applied }, note }
+}
+
+export async function rollbackSettings(folder: string, argument: string): Promise<Result> {
+  checkRevision(argument)
+  const restored = Number(argument)
+  const { note, revision, applied } = await change(folder, [], { do: 'rollback', revision: restored })
+  const text = `Successfully rolled back to revision ${argument}, stored as revision ${revision}.`
+  return { text: () => text, json: { revision, restored, applied }, note }
+}
+
+/** The note is for people whose node is running. */
+async function change(folder: string, scope: Scope, change: Change): Promise<SettingsChanged & Pick<Result, 'note'>> {
+  const check = `shoal settings get ${quoted(formatScope(scope))} --working-dir ${quoted(resolve(folder))}`
+  return await onNodeOrFolder<SettingsChanged & Pick<Result, 'note'>>(folder, systemRuntime, {
+    running: async (node) => {
+      const changed = await node.request<SettingsChanged>({ ...requestOf(scope, change), check })
+      return { ...changed, note: noteOf(changed.applied) }
+    },
+    stopped: () => changeInFolder(folder, scope, change),
+  })
+}
+
+function requestOf(scope: Scope, change: Change): { method: 'PUT' | 'POST' | 'DELETE'; path: string; body?: unknown } {
+  switch (change.do) {
+    case 'rollback':
+      return { method: 'POST', path: '/settings/rollback', body: { revision: change.revision } }
+    case 'unset':
+      return { method: 'DELETE', path: pathOf(scope) }
+    default:
+      return { method: 'PUT', path: pathOf(scope), body: change.value }
+  }
+}
+
+function pathOf(scope: Scope): string {
+  return `/settings?scope=${encodeURIComponent(formatScope(scope))}`
+}
+
+/** Says what the running node does not apply before it is started again. */
+function noteOf({ live, restart }: SettingsChanged['applied']): string | undefined {
+  if (restart.length === 0) return undefined
+  const others = live.length === 0 ? '' : ' The other changes are in force.'
+  return `With the next start of the node: ${restart.join(', ')}.${others}`
+}

@@ -1,0 +1,110 @@
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { controlSocketOf } from '../admin/control-path.ts'
+import { failure, messageOf, type ShoalError, systemCode } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import { accessDenied, lockHolder } from '../store/index.ts'
+import { errorOf, textOf } from './api-client.ts'
+
+/** No node answers on the control socket: none runs, or it is starting or stopping. */
+export class NoNode extends Error {
+  override readonly name = 'NoNode'
+}
+
+export interface ControlRequest {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** The path below `/api/v2/admin`, with its query string. */
+  readonly path: string
+  readonly body?: unknown
+  /** The answer may take long, since it depends on the size of the store. */
+  readonly isLong?: boolean
+  /** The command that shows whether a change was made, when the answer to it was lost. */
+  readonly check?: string
+}
+
+/** A client for the control socket of a data folder. */
+export class ControlClient {
+  readonly #folder: string
+  readonly #answerMs: number
+
+  constructor(folder: string, answerMs: number = limits.controlAnswerMs) {
+    this.#folder = folder
+    this.#answerMs = answerMs
+  }
+
+  /** Sends a request. Throws the error of an error response, and `NoNode` if it is certain that nothing was done. */
+  async request<T>(sent: ControlRequest): Promise<T> {
+    const text = sent.body === undefined ? '' : JSON.stringify(sent.body)
+    const timeout = sent.isLong === true ? limits.longControlAnswerMs : this.#answerMs
+    const outgoing = request({
+      socketPath: this.#socketPath(),
+      method: sent.method,
+      path: `/api/v2/admin${sent.path}`,
+      headers: {
+        host: 'localhost',
+        'content-length': Buffer.byteLength(text),
+        ...(text !== '' && { 'content-type': 'application/json' }),
+      },
+      agent: false,
+      timeout,
+    })
+    outgoing.once('timeout', () => outgoing.destroy(this.#silent(timeout)))
+    const response = await this.#response(outgoing, text, sent)
+    const body = await this.#body(response, sent)
+    if ((response.statusCode ?? 500) >= 400) throw errorOf(body, response.statusCode)
+    return JSON.parse(body) as T
+  }
+
+  #socketPath(): string {
+    try {
+      return controlSocketOf(this.#folder)
+    } catch (error) {
+      throw accessDenied(this.#folder, error) ?? error
+    }
+  }
+
+  #response(outgoing: ClientRequest, text: string, sent: ControlRequest): Promise<IncomingMessage> {
+    let isConnected = false
+    return new Promise((resolve, reject) => {
+      outgoing.once('socket', (socket) =>
+        socket.once('connect', () => {
+          isConnected = true
+        }),
+      )
+      outgoing.once('response', resolve)
+      outgoing.once('error', (error) => reject(isConnected ? this.#lost(error, sent) : this.#notConnected(error)))
+      outgoing.end(text)
+    })
+  }
+
+  async #body(response: IncomingMessage, sent: ControlRequest): Promise<string> {
+    try {
+      return await textOf(response)
+    } catch (error) {
+      throw this.#lost(error, sent)
+    }
+  }
+
+  #notConnected(error: Error): Error {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTSOCK') return new NoNode(error.message)
+    return accessDenied(this.#folder, error) ?? this.#unreachable(messageOf(error))
+  }
+
+  /** The connection broke before the end of the answer. Reading can be repeated; a change may have been made. */
+  #lost(error: unknown, { method, check }: ControlRequest): Error {
+    if (systemCode(error) === 'ERR_NODE_UNREACHABLE') return error as Error
+    if (method === 'GET') return new NoNode(messageOf(error))
+    const hint = check === undefined ? '' : ` \`${check}\` shows it.`
+    return this.#unreachable(`it stopped before it answered. It is not known whether it has done this.${hint}`)
+  }
+
+  #silent(timeoutMs: number): ShoalError {
+    const pid = lockHolder(this.#folder)
+    const who = pid === undefined ? '' : ` (PID ${pid})`
+    return this.#unreachable(`the process${who} has not answered for ${timeoutMs / 1000} s`)
+  }
+
+  #unreachable(detail: string): ShoalError {
+    return failure('ERR_NODE_UNREACHABLE', { cause: `the node of the data directory \`${this.#folder}\`: ${detail}` })
+  }
+}

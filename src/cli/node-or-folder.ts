@@ -1,0 +1,51 @@
+import { resolve } from 'node:path'
+import { ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
+import { sleep } from '../runtime/timers.ts'
+import { DataFolder, FolderLocked } from '../store/index.ts'
+import { ControlClient, NoNode } from './control-client.ts'
+
+/** How a command works on the data of a node. */
+export interface Ways<T> {
+  /** While the node runs: through its control socket. */
+  readonly running: (node: ControlClient) => Promise<T>
+  /** On the data folder of a stopped node, which it locks. */
+  readonly stopped: () => Promise<T>
+}
+
+/** Polling interval for a node that is starting or stopping, in milliseconds. */
+const pollMs = 50
+
+/** Runs a command on the node of a data folder, or on the folder when no node runs. */
+export async function onNodeOrFolder<T>(
+  folder: string,
+  { clock, timers }: Runtime,
+  { running, stopped }: Ways<T>,
+): Promise<T> {
+  const path = resolve(folder)
+  DataFolder.require(path)
+  const node = new ControlClient(path)
+  const deadline = clock.steadyMs() + limits.controlWaitMs
+  while (true) {
+    try {
+      return await running(node)
+    } catch (error) {
+      if (!(error instanceof NoNode)) throw error
+    }
+    try {
+      return await stopped()
+    } catch (error) {
+      if (!(error instanceof FolderLocked)) throw error
+      // The node is starting or stopping: soon it answers, or the folder is free.
+      if (clock.steadyMs() > deadline) throw inUse(path, error)
+    }
+    await sleep(timers, pollMs)
+  }
+}
+
+function inUse(path: string, { pid }: FolderLocked): ShoalError {
+  const who = pid === undefined ? 'another process of shoal' : `the process ${pid}`
+  const cause = `the data directory \`${path}\` is in use by ${who}, which does not answer on its control socket: a node that is starting or stopping, or another command such as \`shoal store verify\`. Try again when it has finished.`
+  return new ShoalError('ERR_IO', cause)
+}

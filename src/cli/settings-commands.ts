@@ -1,0 +1,130 @@
+import type { Command } from 'commander'
+import { parseScope, type Scope } from '../settings/index.ts'
+import { done, examples, type Finish, folderOf, group, leaf, workingDir } from './command.ts'
+
+const scopeHelp = 'path of a setting, like /swarm/topic; / is everything'
+const valueHelp = 'JSON or YAML; @file reads a file, @- the standard input'
+const revisionHelp = 'number of the revision; 0 for the defaults'
+
+export function settingsCommand(finish: Finish): Command {
+  const settings = group('settings', 'read and change the settings of a node')
+  settings.addCommand(
+    leaf('schema', 'print the JSON schema of the settings').action(
+      done(finish, async () => (await commands()).printSchema()),
+    ),
+  )
+  for (const command of nodeCommands(finish)) settings.addCommand(command)
+  settings.addCommand(localCommand(finish))
+  return settings
+}
+
+/** Commands for a node that may be running or stopped. */
+function nodeCommands(finish: Finish): Command[] {
+  const node = () => import('./commands/node-settings.ts')
+  return [
+    leaf('get', 'print the settings at a scope, of a running or stopped node')
+      .argument('<scope>', scopeHelp, parseScope)
+      .option('--no-defaults', 'without default values')
+      .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings get /', 'all settings, with defaults'],
+          ['shoal settings get /swarm/topic --json', 'one value, as JSON'],
+          ['shoal settings get / --no-defaults', 'only what was set'],
+        ),
+      )
+      .action(
+        done(finish, async (options, scope) =>
+          (await node()).getSettings(folderOf(options), scope as Scope, options['defaults'] !== false),
+        ),
+      ),
+    leaf('set', 'replace the settings at a scope, of a running or stopped node')
+      .argument('<scope>', scopeHelp, parseScope)
+      .argument('<value>', valueHelp)
+      .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings set /admin/displayName Press', 'applies at once'],
+          ['shoal settings set /admin/logLevels/node DEBUG', 'applies at once'],
+          ['shoal settings set /eventRouting @routes.yml', 'the value is in a file'],
+        ),
+      )
+      .action(
+        done(finish, async (options, scope, value) =>
+          (await node()).setSettings(folderOf(options), scope as Scope, String(value)),
+        ),
+      ),
+    leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node')
+      .argument('<scope>', scopeHelp, parseScope)
+      .addOption(workingDir())
+      .addHelpText('after', examples(['shoal settings unset /swarm/topic', 'back to the default']))
+      .action(done(finish, async (options, scope) => (await node()).unsetSettings(folderOf(options), scope as Scope))),
+    leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node')
+      .argument('<revision>', revisionHelp)
+      .addOption(workingDir())
+      .addHelpText('after', examples(['shoal settings rollback 3', 'store revision 3 again, as the newest one']))
+      .action(
+        done(finish, async (options, revision) => (await node()).rollbackSettings(folderOf(options), String(revision))),
+      ),
+  ]
+}
+
+/** Commands that need a stopped node. */
+function localCommand(finish: Finish): Command {
+  const local = group('local', 'work on the settings of a stopped node')
+  local.addCommand(
+    leaf('get', 'print the settings at a scope')
+      .argument('<scope>', scopeHelp, parseScope)
+      .option('--no-defaults', 'without default values')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, scope) =>
+          (await commands()).getLocal(folderOf(options), scope as Scope, options['defaults'] !== false),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('set', 'replace the settings at a scope')
+      .argument('<scope>', scopeHelp, parseScope)
+      .argument('<value>', valueHelp)
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, scope, value) =>
+          (await commands()).setLocal(folderOf(options), scope as Scope, String(value)),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('unset', 'reset the settings at a scope to their defaults')
+      .argument('<scope>', scopeHelp, parseScope)
+      .addOption(workingDir())
+      .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
+  )
+  local.addCommand(
+    leaf('rollback', 'restore an earlier revision, for example when the newest one is damaged')
+      .argument('<revision>', revisionHelp)
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, revision) =>
+          (await commands()).rollbackLocal(folderOf(options), String(revision)),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('init', 'create a data folder with default settings')
+      .option('--fail-on-existing', 'fail if the data folder exists')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options) =>
+          (await commands()).initLocal(folderOf(options), options['failOnExisting'] === true),
+        ),
+      ),
+  )
+  return local
+}
+
+function commands(): Promise<typeof import('./commands/settings.ts')> {
+  return import('./commands/settings.ts')
+}

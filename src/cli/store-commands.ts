@@ -1,0 +1,74 @@
+import type { Command } from 'commander'
+import { parseStreamId, type StreamId } from '../identity/index.ts'
+import { done, examples, type Finish, folderOf, group, leaf, workingDir } from './command.ts'
+
+export function storeCommand(finish: Finish): Command {
+  const store = group('store', 'verify, measure, back up and restore the data of a node')
+  const commands = () => import('./commands/store.ts')
+  store.addCommand(
+    leaf(
+      'verify',
+      'read every byte: identity, settings, events, files and blobs, with checksums, hash chains and signatures',
+    )
+      .addOption(workingDir())
+      .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
+  )
+  store.addCommand(
+    leaf('stats', 'print the number of events and files, and their disk usage; the node may be running')
+      .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal store stats', 'of the node in ./shoal-data'],
+          ['shoal store stats --json | jq .result[].events', 'the number of events of each topic'],
+        ),
+      )
+      .action(done(finish, async (options) => (await commands()).storeStats(folderOf(options)))),
+  )
+  store.addCommand(
+    leaf('backup', 'back up events, files, identity and settings to a new folder')
+      .argument('<target>', 'folder to create')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, target) => (await commands()).backupStore(folderOf(options), String(target))),
+      ),
+  )
+  store.addCommand(
+    leaf(
+      'accept-restored',
+      'let the node of a restored backup publish, even if other nodes may have newer events of it; it may be running',
+    )
+      .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(['shoal store accept-restored', 'after the backup was put in place of ./shoal-data']),
+      )
+      .action(done(finish, async (options) => (await commands()).acceptRestored(folderOf(options)))),
+  )
+  store.addCommand(
+    leaf('forget-stream', 'remove all events of a stream of another node; this node may be running')
+      .argument('<stream>', 'ID of the stream, as `shoal store stats` lists it', parseStreamId)
+      .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(['shoal store forget-stream QJ5s…-0', 'remove stream 0 of that node, for example after a fork']),
+      )
+      .action(
+        done(finish, async (options, stream) =>
+          (await import('./commands/forget-stream.ts')).forgetStream(folderOf(options), stream as StreamId),
+        ),
+      ),
+  )
+  store.addCommand(
+    leaf('new-identity', 'give a stopped node a new key: its streams until now become those of another node')
+      .option('--yes', 'do not ask for confirmation')
+      .addOption(workingDir())
+      .addHelpText('after', examples(['shoal store new-identity', 'for example when somebody else may have the key']))
+      .action(
+        done(finish, async (options) =>
+          (await import('./commands/new-identity.ts')).newIdentity(folderOf(options), options['yes'] === true),
+        ),
+      ),
+  )
+  return store
+}

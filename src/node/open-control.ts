@@ -1,0 +1,29 @@
+import { ControlSocket, controlService } from '../admin/index.ts'
+import type { Connections } from '../api/index.ts'
+import type { Events } from '../events/index.ts'
+import { type KeyPair, nodeIdOf } from '../identity/index.ts'
+import type { Logger } from '../logging/index.ts'
+import type { Health } from '../observability/health.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
+import type { Settings } from '../settings/index.ts'
+
+interface Parts extends Runtime {
+  readonly folder: string
+  readonly key: KeyPair
+  readonly startCounter: number
+  readonly startedUnix: number
+  readonly settings: Settings
+  readonly health: Health
+  readonly events: Promise<Events>
+  readonly connections: Connections
+  readonly log: Logger
+  /** Stops the node, in the background. */
+  readonly shutdown: () => void
+}
+
+/** Opens the control socket of the data folder. */
+export function openControl({ key, ...parts }: Parts): Promise<ControlSocket | undefined> {
+  const { folder, log, timers } = parts
+  const service = controlService({ ...parts, nodeId: nodeIdOf(key.publicKey), origin: 'control socket' })
+  return ControlSocket.open({ folder, log, timers, server: () => service.server() })
+}
