@@ -6,7 +6,7 @@ import { encodeChunk, type Hash, heads } from '../../src/protocol/index.ts'
 import type { Message, Sync } from '../../src/sync/index.ts'
 import { spreadPoints } from '../../src/sync/index.ts'
 import * as fc from '../support/property.ts'
-import { claimOf, closed, connectedTo, only, onlySent, rowOf, sent, topic } from './support.ts'
+import { chunkOf, claimOf, closed, connectedTo, only, onlySent, rowOf, sent, topic } from './support.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 1))
 const stream = { node: key.publicKey, number: 0 }
@@ -67,6 +67,24 @@ test('a chunk that contradicts the stored events starts the search, and so does 
   const want = onlySent(again.received('a', claimOf(branch(9)), 0), 'want').message
   const effects = again.received('a', { is: 'nothing', id: want.id, reason: 'notABorder' }, 0)
   assert.equal(only(effects, 'list-points').from, 0)
+})
+
+test('what the node of a stream has said is forgotten when a comparison shows that it has more, and no fork', () => {
+  const origin = Buffer.from(stream.node).toString('latin1')
+  const sync = connectedTo(origin)
+  sync.changed(rowOf(1, 5))
+  const { id } = only(sync.received(origin, claimOf(rowOf(1, 3)), 0), 'list-points')
+  const want = onlySent(sync.listedPoints(origin, id, [], 0), 'want').message
+  const chunk = chunkOf(rowOf(1, 5))
+  const store = only(sync.received(origin, { is: 'chunk', id: want.id, more: false, chunk }, 0), 'store')
+  sync.stored(store, 'known', rowOf(1, 5), 0)
+  sync.received(origin, { is: 'ping', id: 1 }, limits.disputeRetryMs)
+  const effects = sync.tick(limits.disputeRetryMs)
+  assert.deepEqual(
+    effects.filter((effect) => effect.do === 'list-points'),
+    [],
+  )
+  assert.deepEqual(sent(effects, 'want'), [])
 })
 
 test('a fork that was found is told to all peers and reported, and nothing more is asked for', () => {

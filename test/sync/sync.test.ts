@@ -4,7 +4,7 @@ import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { encodeChunk } from '../../src/protocol/index.ts'
 import type { Message } from '../../src/sync/index.ts'
-import { claimOf, closed, connectedTo, hello, newSync, only, onlySent, rowOf, sent } from './support.ts'
+import { chunkOf, claimOf, closed, connectedTo, hello, newSync, only, onlySent, rowOf, sent } from './support.ts'
 
 test('a node greets a new peer, and sends its digest once the peer has introduced itself', () => {
   const sync = newSync()
@@ -106,13 +106,24 @@ test('received events are forwarded only to peers that know neither the origin n
   const key = (name: string): Buffer => Buffer.from(name, 'latin1')
   sync.received('knows origin', { is: 'neighbours', added: [key(originName)], removed: [] }, 0)
   sync.received('knows sender', { is: 'neighbours', added: [key('sender')], removed: [] }, 0)
-  const chunk = Buffer.alloc(10)
+  const chunk = chunkOf(origin)
   sync.stored({ do: 'store', from: 'sender', want: undefined, more: false, chunk }, 'stored', origin, 0)
   const forwarded = sent(sync.tick(tuning.forwardDelayMs), 'push')
   assert.deepEqual(
     forwarded.map(({ to }) => to),
     ['knows neither'],
   )
+})
+
+test('of a chunk that starts with known events only the head is forwarded, since the others alone are verified', () => {
+  const sync = connectedTo('sender', 'other')
+  sync.changed(rowOf(7, 2))
+  const row = rowOf(7, 3)
+  const store = { do: 'store', from: 'sender', want: undefined, more: false } as const
+  sync.stored({ ...store, chunk: chunkOf(row, 1) }, 'stored', row, 0)
+  const effects = sync.tick(tuning.forwardDelayMs)
+  assert.deepEqual(sent(effects, 'push'), [])
+  assert.equal(onlySent(effects, 'heads').to, 'other')
 })
 
 test('of a peer with much to send, new events are left out until it has caught up', () => {
@@ -146,7 +157,7 @@ test('the node of a stream is told what is stored of it, once for several events
   const row = rowOf(7, 3)
   const origin = Buffer.from(row.key.node).toString('latin1')
   const sync = connectedTo(origin)
-  const store = { do: 'store', from: origin, want: undefined, more: false, chunk: Buffer.alloc(10) } as const
+  const store = { do: 'store', from: origin, want: undefined, more: false, chunk: chunkOf(row) } as const
   sync.stored(store, 'stored', row, 0)
   sync.stored(store, 'stored', rowOf(7, 4), 1)
   assert.ok(sync.wakeAt <= tuning.reportStoredMs)
