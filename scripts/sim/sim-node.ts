@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { ShoalError } from '../../src/base/errors.ts'
-import { type KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import { type KeyPair, type NodeId, nodeIdOf } from '../../src/identity/index.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import type { Appended, EventStore, StreamHead } from '../../src/store/port/index.ts'
 import { OwnStreamsGate, type ReplicatedLog, Replicator } from '../../src/swarm/index.ts'
-import type { Message } from '../../src/sync/index.ts'
+import type { ExchangeMessage, Message } from '../../src/sync/index.ts'
 import { silent } from '../../test/support/api.ts'
 import { packed } from '../../test/support/events.ts'
 import type { Agenda, SimClock } from './agenda.ts'
@@ -37,11 +37,11 @@ export interface SimNodeOptions {
   readonly onSettled?: (node: SimNode, ms: number) => void
 }
 
-/** A whole node in a simulation: a store, replication, and a network that may fail. */
+/** A node in a simulation: a store, replication, and a network that may fail. */
 export class SimNode implements Endpoint {
   /** The public key, as latin1. */
   readonly name: string
-  readonly id: string
+  readonly id: NodeId
   readonly label: string
   readonly clock: SimClock
   readonly disk: SimStore
@@ -118,7 +118,12 @@ export class SimNode implements Endpoint {
   async prune(stream: number, count: number): Promise<void> {
     this.#options.ledger.prune(this.streamId(stream), count)
     await this.store.prune(stream, count)
-    await this.#replicator.removed(this.#ownStream(stream))
+    await this.pruned(stream)
+  }
+
+  /** Tells the peers that own events were pruned. */
+  protected pruned(stream: number): Promise<void> {
+    return this.#replicator.removed(this.#ownStream(stream))
   }
 
   connected(peer: string): void {
@@ -132,6 +137,8 @@ export class SimNode implements Endpoint {
   received(peer: string, message: Message): void {
     this.#replicator.received(peer, message)
   }
+
+  receivedBlocks(_peer: string, _message: ExchangeMessage): void {}
 
   garbled(peer: string): void {
     this.#options.network.disconnect(this.name, peer)
@@ -150,6 +157,15 @@ export class SimNode implements Endpoint {
     this.#replicator = this.#newReplicator()
     await this.#replicator.start()
     this.#watch(this.#gate)
+  }
+
+  protected get gate(): OwnStreamsGate | undefined {
+    return this.#gate
+  }
+
+  /** By how many microseconds its clock is ahead of those of its peers. */
+  protected get aheadOfPeers(): number[] {
+    return this.#replicator.peers().flatMap(({ isReady, clockAhead }) => (isReady ? [-clockAhead] : []))
   }
 
   /** The own streams that it must not continue. */

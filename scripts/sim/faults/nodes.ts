@@ -44,6 +44,37 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
+    name: 'clock-jumps',
+    share: 0.2,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(2)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => {
+          const { clock } = swarm.any(random)
+          const jump = Math.round((random.chance(0.5) ? 1 : -1) * (1.5 + 8 * random.next()) * hour)
+          clock.wallAtStart += jump
+          swarm.whenFaultsEnd(() => {
+            clock.wallAtStart -= jump
+          })
+        })
+    },
+  },
+  {
+    name: 'full-disks',
+    share: 0.2,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(3)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => {
+          const { blocks } = swarm.any(random).files
+          blocks.refusal = random.chance(0.5) ? 'noRoom' : 'failed'
+          swarm.agenda.after(random.next() * 10_000, () => {
+            blocks.refusal = undefined
+          })
+        })
+    },
+  },
+  {
     name: 'clock-skew',
     share: 0.4,
     plan: (swarm, random) => {

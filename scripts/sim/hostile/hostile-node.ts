@@ -1,7 +1,7 @@
 import type { KeyPair } from '../../../src/identity/index.ts'
 import { fullHead, heads, MalformedBytes } from '../../../src/protocol/index.ts'
 import { encodeMessage } from '../../../src/swarm/index.ts'
-import type { Message } from '../../../src/sync/index.ts'
+import { type ExchangeMessage, encodeExchangeMessage, type Message } from '../../../src/sync/index.ts'
 import type { Random } from '../../crash/random.ts'
 import type { SimClock } from '../agenda.ts'
 import type { Endpoint } from '../network.ts'
@@ -18,6 +18,8 @@ export interface Behaviour {
   act?(node: HostileNode, peer: string): void
   /** Answers a request; by default with own chunks, or nothing. */
   answer?(node: HostileNode, peer: string, want: WantMessage): void
+  /** Answers a message about blocks; by default it has none. */
+  answerBlocks?(node: HostileNode, peer: string, message: ExchangeMessage): void
   /** Whether it says hello. */
   readonly isMute?: boolean
 }
@@ -36,6 +38,8 @@ export class HostileNode implements Endpoint {
   /** Chunks and heads of honest nodes that it has received. */
   readonly chunks: Uint8Array[] = []
   readonly heads: HeadEntry[] = []
+  /** The identifiers of blocks that honest nodes want. */
+  readonly cids: Uint8Array[] = []
   readonly #behaviour: Behaviour
   readonly #peers = new Map<string, { isReady: boolean }>()
   readonly #streams = new Map<number, OwnStream>()
@@ -94,6 +98,13 @@ export class HostileNode implements Endpoint {
     }
   }
 
+  receivedBlocks(peer: string, message: ExchangeMessage): void {
+    if (message.is !== 'block') for (const cid of message.cids) keep(this.cids, cid, this.random)
+    if (!this.#isActive) return
+    if (this.#behaviour.answerBlocks !== undefined) this.#behaviour.answerBlocks(this, peer, message)
+    else if (message.is === 'wantBlocks') this.sendBlocks(peer, { is: 'blocksNotHere', cids: message.cids })
+  }
+
   garbled(): void {}
 
   answerHonestly(peer: string, { id, stream, from }: WantMessage): void {
@@ -107,6 +118,10 @@ export class HostileNode implements Endpoint {
 
   send(peer: string, message: Message): void {
     this.sendBytes(peer, encodeMessage(message))
+  }
+
+  sendBlocks(peer: string, message: ExchangeMessage): void {
+    this.sendBytes(peer, encodeExchangeMessage(message))
   }
 
   sendBytes(peer: string, bytes: Uint8Array): void {
