@@ -203,6 +203,13 @@ export class Network {
     return link.busyUntil[direction]
   }
 
+  /** How long it takes until what a node has sent to another one has left. */
+  queuedMs(from: string, to: string): number {
+    const link = this.#links.get(linkName(from, to))
+    if (link === undefined) return 0
+    return link.busyUntil[link.ends[0].name === from ? 0 : 1] - this.#options.agenda.nowMs
+  }
+
   /** For how long two nodes are connected; 0 when they are not. */
   connectedMs(a: string, b: string): number {
     const link = this.#links.get(linkName(a, b))

@@ -206,12 +206,6 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: '',
   },
   {
-    name: 'facts with the same place whose order is that of their arrival',
-    file: 'src/replication/fact-order.ts',
-    find: 'compareEventKeys(a.key, b.key) || compareEventKeys(a.copy ?? a.key, b.copy ?? b.key)',
-    replace: 'compareEventKeys(a.key, b.key) || 1',
-  },
-  {
     name: 'a wrong clock that is trusted',
     file: 'src/events/retention/clock-trust.ts',
     find: '    if (Math.abs(jump) >= tolerance)\n',

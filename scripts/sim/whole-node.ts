@@ -88,7 +88,8 @@ export class WholeNode extends SimNode {
   }
 
   /** Stops what it does by itself. Its store is still open. */
-  stop(): void {
+  override stop(): void {
+    super.stop()
     this.retention.stop()
     this.files.stop()
   }

@@ -12,6 +12,7 @@ const excuses: ReadonlySet<string> = new Set([
   'corruption',
   'delay',
   'slow-links',
+  'slow-disks',
   ...hostileFaults.map(({ name }) => name),
 ])
 /** Within this time a connected peer has told what it has, and has sent it. */

@@ -1,6 +1,7 @@
 import { nodeIdOf } from '../../../src/identity/index.ts'
 import { blockFloods, silentBlocks, wrongBlocks } from '../hostile/blocks.ts'
 import { alteredChunks, forgedChunks, strippedPayloads, wrongChunks } from '../hostile/chunks.ts'
+import { falseEvidence } from '../hostile/evidence.ts'
 import { falseFacts } from '../hostile/facts.ts'
 import { type Behaviour, HostileNode } from '../hostile/hostile-node.ts'
 import { invalidChunks } from '../hostile/invalid.ts'
@@ -26,6 +27,7 @@ const behaviours: Readonly<Record<string, () => Behaviour>> = {
   'endless-requests': () => endlessRequests,
   garbage: () => garbage,
   'endless-records': endlessRecords,
+  'false-evidence': () => falseEvidence,
   'false-facts': () => falseFacts,
   'wrong-blocks': () => wrongBlocks,
   'silent-blocks': () => silentBlocks,

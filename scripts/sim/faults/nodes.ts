@@ -60,6 +60,20 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
+    name: 'slow-disks',
+    share: 0.2,
+    plan: (swarm, random) => {
+      for (const { diskFaults } of swarm.nodes)
+        if (random.chance(0.5)) {
+          diskFaults.delayMs = 1 + random.below(300)
+          diskFaults.failures = random.chance(0.5) ? 0.05 : 0
+        }
+      swarm.whenFaultsEnd(() => {
+        for (const { diskFaults } of swarm.nodes) Object.assign(diskFaults, { delayMs: 0, failures: 0 })
+      })
+    },
+  },
+  {
     name: 'full-disks',
     share: 0.2,
     plan: (swarm, random) => {

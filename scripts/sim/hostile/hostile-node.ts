@@ -18,6 +18,8 @@ export interface Behaviour {
   act?(node: HostileNode, peer: string): void
   /** Answers a request; by default with own chunks, or nothing. */
   answer?(node: HostileNode, peer: string, want: WantMessage): void
+  /** Answers a request for the evidence of a fork; by default not at all. */
+  answerEvidence?(node: HostileNode, peer: string, id: number): void
   /** Answers a message about blocks; by default it has none. */
   answerBlocks?(node: HostileNode, peer: string, message: ExchangeMessage): void
   /** Whether it says hello. */
@@ -92,6 +94,7 @@ export class HostileNode implements Endpoint {
     if (message.is === 'hello') this.#greeted(peer)
     else if (message.is === 'heads') this.#keepHeads(peer, message.entries)
     else if (message.is === 'push' || message.is === 'chunk') keep(this.chunks, message.chunk, this.random)
+    else if (message.is === 'want-evidence' && this.#isActive) this.#behaviour.answerEvidence?.(this, peer, message.id)
     else if (message.is === 'want' && this.#isActive) {
       if (this.#behaviour.answer === undefined) this.answerHonestly(peer, message)
       else this.#behaviour.answer(this, peer, message)

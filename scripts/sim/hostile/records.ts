@@ -31,12 +31,10 @@ function redaction({ key, random, clock, swarm }: HostileNode, isNear: boolean):
   const first = random.below(isNear ? 2 * mostEvents : 2 ** 40)
   const count = 1 + random.below(8)
   const ranges = [{ first, count }]
+  const topic = random.chance(0.005) ? 'other' : simTopic
   const offsets = Array.from({ length: count }, (_, i) => first + i)
   swarm.ledger.redact(streamIdOf(key.publicKey, number), offsets)
-  return redactionRecords.sign(
-    { topic: simTopic, stream: { node: key.publicKey, number }, ranges, time: clock.now() },
-    key,
-  )
+  return redactionRecords.sign({ topic, stream: { node: key.publicKey, number }, ranges, time: clock.now() }, key)
 }
 
 /** A prune record at the end of one of its chunks, each of which is a checkpoint. */
