@@ -138,7 +138,8 @@ export function timersOf(agenda: Agenda): Timers {
     return timer
   }
   return {
-    setTimeout: (work, ms) => start(work, ms, false),
+    // At least one millisecond, as in Node: the sum of two times may be rounded to one that is not due yet.
+    setTimeout: (work, ms) => start(work, Math.max(1, ms), false),
     setInterval: (work, ms) => start(work, ms, true),
     setImmediate: (work) => void start(work, 0, false),
     clear: (timer) => (timer as (Timer & { cancel(): void }) | undefined)?.cancel(),

@@ -74,12 +74,25 @@ export function coverageProblems(
   sourceOf: (file: string) => string = (file) => readFileSync(join(root, file), 'utf8'),
 ): string[] {
   const isExcepted = ({ file, text }: Unreached): boolean =>
-    exceptions.some((known) => known.file === file && text.startsWith(known.text ?? ''))
-  const stale = exceptions.filter(({ file, text }) => !sourceOf(file).includes(text ?? ''))
+    exceptions.some((known) => isAt(file, known.file) && text.startsWith(known.text ?? ''))
+  const isStale = ({ file, text }: CoverageException): boolean =>
+    !filesIn(file).some((name) => sourceOf(name).includes(text ?? ''))
+  const stale = exceptions.filter(isStale)
   return [
     ...unreached.filter((at) => !isExcepted(at)).map(({ file, line, text }) => `${file}:${line}: ${firstLine(text)}`),
     ...stale.map(({ file, text }) => `${file}: the exception '${firstLine(text ?? '')}' no longer fits`),
   ]
+}
+
+/** Whether a file is the one of an exception, or in its folder. */
+function isAt(file: string, place: string): boolean {
+  return place.endsWith('/') ? file.startsWith(place) : file === place
+}
+
+function filesIn(place: string): string[] {
+  if (!place.endsWith('/')) return [place]
+  const names = readdirSync(join(root, place), { recursive: true, encoding: 'utf8' })
+  return names.filter((name) => name.endsWith('.ts')).map((name) => place + name)
 }
 
 function firstLine(text: string): string {

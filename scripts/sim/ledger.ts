@@ -1,3 +1,4 @@
+import type { FactEvent } from '../../src/facts/index.ts'
 import { formatStreamId, nodeIdOf, type PublicKey } from '../../src/identity/index.ts'
 
 /** What honest nodes have acknowledged, outside of their stores: the payloads of each stream, by offset. */
@@ -6,6 +7,10 @@ export class Ledger {
   readonly #nodes = new Set<string>()
   readonly #redacted = new Map<string, Set<number>>()
   readonly #pruned = new Map<string, number>()
+  /** When events were acknowledged, in virtual milliseconds, by stream and offset. */
+  readonly #times = new Map<string, number[]>()
+  /** The facts among the events, without copies. */
+  readonly facts: FactEvent[] = []
   /** Number of decisions to remove something. */
   removals = 0
   events = 0
@@ -22,15 +27,25 @@ export class Ledger {
 
   /** Whether a stream is of an honest node. */
   isHonest(stream: string): boolean {
-    return this.#nodes.has(stream.slice(0, stream.indexOf('-')))
+    return this.#nodes.has(nodeOfStream(stream))
   }
 
   /** Adds acknowledged events of a stream. */
-  add(stream: string, offset: number, payloads: readonly string[]): void {
+  add(stream: string, offset: number, payloads: readonly string[], nowMs = 0): void {
     const known = this.#streams.get(stream) ?? []
+    const times = this.#times.get(stream) ?? []
     this.#streams.set(stream, known)
-    for (const [i, payload] of payloads.entries()) known[offset + i] = payload
+    this.#times.set(stream, times)
+    for (const [i, payload] of payloads.entries()) {
+      known[offset + i] = payload
+      times[offset + i] = nowMs
+    }
     this.events += payloads.length
+  }
+
+  /** When an event was acknowledged, in virtual milliseconds. */
+  timeOf(stream: string, offset: number): number {
+    return this.#times.get(stream)?.[offset] ?? 0
   }
 
   /** The payloads at these offsets are to be removed everywhere. */
@@ -52,6 +67,11 @@ export class Ledger {
     return offset < (this.#pruned.get(stream) ?? 0) || this.#redacted.get(stream)?.has(offset) === true
   }
 
+  /** The number of events at the start of a stream that its node has decided to remove. */
+  prunedOf(stream: string): number {
+    return this.#pruned.get(stream) ?? 0
+  }
+
   /** Whether its node has decided to remove only the payload of an event. */
   isRedacted(stream: string, offset: number): boolean {
     return this.#redacted.get(stream)?.has(offset) === true
@@ -68,6 +88,13 @@ export class Ledger {
     return this.#streams.get(stream) ?? []
   }
 
+  /** The streams of a node with the numbers of their events. */
+  countsOf(node: string): [stream: string, count: number][] {
+    return [...this.#streams].flatMap(([stream, { length }]) =>
+      nodeOfStream(stream) === node ? [[stream, length]] : [],
+    )
+  }
+
   /** The streams with their payloads. */
   streams(): IterableIterator<[stream: string, payloads: readonly string[]]> {
     return this.#streams.entries()
@@ -76,4 +103,9 @@ export class Ledger {
 
 export function streamIdOf(node: PublicKey, number: number): string {
   return formatStreamId({ node: nodeIdOf(node), number: BigInt(number) })
+}
+
+/** The ID of the node of a stream. */
+export function nodeOfStream(stream: string): string {
+  return stream.slice(0, stream.indexOf('-'))
 }

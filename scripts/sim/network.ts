@@ -1,5 +1,11 @@
 import { decodeMessage, encodeMessage } from '../../src/swarm/index.ts'
-import type { Message } from '../../src/sync/index.ts'
+import {
+  decodeExchangeMessage,
+  type ExchangeMessage,
+  encodeExchangeMessage,
+  isExchangeMessage,
+  type Message,
+} from '../../src/sync/index.ts'
 import type { Random } from '../crash/random.ts'
 import type { Agenda } from './agenda.ts'
 import type { Trace } from './trace.ts'
@@ -38,6 +44,7 @@ export interface Endpoint {
   connected(peer: string): void
   disconnected(peer: string): void
   received(peer: string, message: Message): void
+  receivedBlocks(peer: string, message: ExchangeMessage): void
   /** Bytes that are no message have arrived. */
   garbled(peer: string): void
 }
@@ -50,8 +57,9 @@ interface Link {
   session: number
   isConnected: boolean
   connectedAt: number
-  /** When the last message of each direction arrives: later ones do not overtake it. */
+  /** When the last message of each direction arrives: later ones do not overtake it. Blocks have a stream of their own. */
   readonly lastAt: [number, number]
+  readonly lastBlockAt: [number, number]
   /** Until when each direction is busy with earlier messages. */
   readonly busyUntil: [number, number]
 }
@@ -91,6 +99,7 @@ export class Network {
       isConnected: false,
       connectedAt: 0,
       lastAt: [0, 0],
+      lastBlockAt: [0, 0],
       busyUntil: [0, 0],
     })
     this.#dial(a.name, b.name)
@@ -123,8 +132,8 @@ export class Network {
     Object.assign(this.faults, noFaults)
     // Otherwise what is queued on slow links would hold up everything after it.
     const soon = this.#options.agenda.nowMs + longestQueueMs
-    for (const { ends, lastAt } of this.#links.values())
-      if (Math.max(...lastAt) > soon) this.#cut(ends[0].name, ends[1].name)
+    for (const { ends, lastAt, lastBlockAt } of this.#links.values())
+      if (Math.max(...lastAt, ...lastBlockAt) > soon) this.#cut(ends[0].name, ends[1].name)
     this.partition(() => true)
   }
 
@@ -158,26 +167,47 @@ export class Network {
     this.sendBytes(from, to, encodeMessage(message), message.is)
   }
 
-  /** Sends bytes that need not be a message. */
-  sendBytes(from: string, to: string, bytes: Uint8Array, kind = 'bytes'): void {
+  /** Sends a message about blocks. Calls back when it has left, unless the connection has ended. */
+  sendBlocks(from: string, to: string, message: ExchangeMessage, onSent: () => void): void {
     const link = this.#links.get(linkName(from, to))
-    if (link === undefined || !link.isConnected) return
+    const sentAt = this.sendBytes(from, to, encodeExchangeMessage(message), message.is)
+    if (link === undefined || sentAt === undefined) return
+    const { session } = link
+    const { agenda } = this.#options
+    agenda.after(sentAt - agenda.nowMs, () => {
+      if (link.isConnected && link.session === session) onSent()
+    })
+  }
+
+  /** Sends bytes that need not be a message. Returns when they have left; undefined without a connection. */
+  sendBytes(from: string, to: string, bytes: Uint8Array, kind = 'bytes'): number | undefined {
+    const link = this.#links.get(linkName(from, to))
+    if (link === undefined || !link.isConnected) return undefined
     this.traffic.add(kind, bytes.length)
     const { loss, duplication, reordering, corruption, delayMs, bytesPerMs } = this.faults
     const { random, agenda } = this.#options
-    if (random.chance(loss)) return
+    if (random.chance(loss)) return agenda.nowMs
     const sent = random.chance(corruption) ? flipped(bytes, random) : bytes
     const direction = link.ends[0].name === from ? 0 : 1
+    const lastAt = isExchangeMessage(bytes) ? link.lastBlockAt : link.lastAt
     const copies = random.chance(duplication) ? 2 : 1
     for (let i = 0; i < copies; i++) {
       const sentAt = Math.max(agenda.nowMs, link.busyUntil[direction]) + bytes.length / bytesPerMs
       link.busyUntil[direction] = sentAt
       const at = sentAt + 0.1 + random.next() * delayMs
-      const inOrder = Math.max(at, link.lastAt[direction])
+      const inOrder = Math.max(at, lastAt[direction])
       const arrives = random.chance(reordering) ? at : inOrder
-      link.lastAt[direction] = Math.max(inOrder, link.lastAt[direction])
+      lastAt[direction] = Math.max(inOrder, lastAt[direction])
       this.#deliver(link, direction, sent, arrives - agenda.nowMs)
     }
+    return link.busyUntil[direction]
+  }
+
+  /** How long it takes until what a node has sent to another one has left. */
+  queuedMs(from: string, to: string): number {
+    const link = this.#links.get(linkName(from, to))
+    if (link === undefined) return 0
+    return link.busyUntil[link.ends[0].name === from ? 0 : 1] - this.#options.agenda.nowMs
   }
 
   /** For how long two nodes are connected; 0 when they are not. */
@@ -197,9 +227,7 @@ export class Network {
     agenda.after(delayMs, () => {
       if (!link.isConnected || link.session !== session) return
       trace.noteBytes(`${from.label} to ${to.label}`, bytes)
-      const message = decoded(bytes)
-      if (message === 'garbled') to.garbled(from.name)
-      else if (message !== undefined) to.received(from.name, message)
+      deliver(bytes, from, to)
     })
   }
 
@@ -212,7 +240,7 @@ export class Network {
       link.isConnected = true
       link.connectedAt = agenda.nowMs
       link.session++
-      link.lastAt.fill(agenda.nowMs)
+      for (const lastAt of [link.lastAt, link.lastBlockAt]) lastAt.fill(agenda.nowMs)
       link.busyUntil.fill(agenda.nowMs)
       trace.note(`connect ${labels(link)}`)
       for (const [end, other] of bothWays(link)) end.connected(other.name)
@@ -231,11 +259,24 @@ function labels({ ends: [a, b] }: Link): string {
   return `${a.label} ${b.label}`
 }
 
-function decoded(bytes: Uint8Array): Message | 'garbled' | undefined {
+function deliver(bytes: Uint8Array, from: Endpoint, to: Endpoint): void {
+  if (isExchangeMessage(bytes)) {
+    const message = unlessMalformed(() => decodeExchangeMessage(bytes))
+    if (message === undefined) to.garbled(from.name)
+    else to.receivedBlocks(from.name, message)
+    return
+  }
+  const message = unlessMalformed(() => ({ is: decodeMessage(bytes) }))
+  if (message === undefined) to.garbled(from.name)
+  // Messages of unknown kinds are skipped.
+  else if (message.is !== undefined) to.received(from.name, message.is)
+}
+
+function unlessMalformed<T>(decode: () => T): T | undefined {
   try {
-    return decodeMessage(bytes)
+    return decode()
   } catch {
-    return 'garbled'
+    return undefined
   }
 }
 

@@ -88,8 +88,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'chunks that are forwarded without their redaction records',
     file: 'src/sync/outcomes.ts',
-    find: 'want === undefined ? chunk : undefined',
-    replace: 'chunk',
+    find: 'const isForwarded = want === undefined && ',
+    replace: 'const isForwarded = ',
+  },
+  {
+    name: 'chunks that are forwarded with parts that were not verified',
+    file: 'src/sync/outcomes.ts',
+    find: ' && firstOffsetOf(chunk) === known\n',
+    replace: '\n',
   },
   {
     name: 'a prune that removes one event too many',
@@ -180,6 +186,66 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: 'src/replication/streams.ts',
     find: '  return a.number === b.number && ',
     replace: '  return ',
+  },
+  {
+    name: 'a name that a late copy postdates',
+    file: 'src/replication/fact-order.ts',
+    find: '  return { key: claimed, copy: event }',
+    replace: '  return { key: event, copy: claimed }',
+  },
+  {
+    name: 'a claim that makes a name newer than its event',
+    file: 'src/replication/fact-order.ts',
+    find: 'claimed === undefined || compareEventKeys(claimed, event) >= 0',
+    replace: 'claimed === undefined',
+  },
+  {
+    name: 'names that are not copied before they are pruned',
+    file: 'src/events/retention/pruner.ts',
+    find: '    await this.#facts.copyBefore(stream, last)\n',
+    replace: '',
+  },
+  {
+    name: 'a wrong clock that is trusted',
+    file: 'src/events/retention/clock-trust.ts',
+    find: '    if (Math.abs(jump) >= tolerance)\n',
+    replace: '    if (Math.abs(jump) < 0)\n',
+  },
+  {
+    name: 'events that are removed too early',
+    file: 'src/events/retention/prunable.ts',
+    find: '    if (end > keptFrom && time >= oldestTime) break\n',
+    replace: '',
+  },
+  {
+    name: 'a block that is not compared with its identifier',
+    file: 'src/store/port/received-block.ts',
+    find: ' || !isDigestOf(cid, bytes)) return',
+    replace: ') return',
+  },
+  {
+    name: 'a request for a block that does not expire',
+    file: 'src/sync/blocks/block-fetcher.ts',
+    find: '        const isLate = this.#deadline(peer, askedAt) <= now\n',
+    replace: '        const isLate = this.#deadline(peer, askedAt) < 0\n',
+  },
+  {
+    name: 'a peer that lacks a block for ever',
+    file: 'src/sync/blocks/block-fetcher.ts',
+    find: '      peer.lacks.set(key, now + limits.blockNotHereMs)\n      this',
+    replace: '      peer.lacks.set(key, Number.POSITIVE_INFINITY)\n      this',
+  },
+  {
+    name: 'blocks that are not searched for again',
+    file: 'src/sync/blocks/want-scan.ts',
+    find: '      this.at(now + this.#intervalMs)\n',
+    replace: '',
+  },
+  {
+    name: 'sent blocks that still count as unsent',
+    file: 'src/sync/blocks/block-server.ts',
+    find: '    peer.unsentBytes -= freed\n',
+    replace: '',
   },
 ]
 

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { ShoalError } from '../../src/base/errors.ts'
-import { type KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import { type KeyPair, type NodeId, nodeIdOf } from '../../src/identity/index.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
-import type { Appended, EventStore, StreamHead } from '../../src/store/port/index.ts'
-import { OwnStreamsGate, type ReplicatedLog, Replicator } from '../../src/swarm/index.ts'
-import type { Message } from '../../src/sync/index.ts'
+import type { Appended, EventStore } from '../../src/store/port/index.ts'
+import { OwnStreamsGate, Replicator } from '../../src/swarm/index.ts'
+import type { ExchangeMessage, Message } from '../../src/sync/index.ts'
 import { silent } from '../../test/support/api.ts'
 import { packed } from '../../test/support/events.ts'
 import type { Agenda, SimClock } from './agenda.ts'
+import { checkedLog } from './checked-log.ts'
+import { type DiskFaults, faultyLog, SimulatedFailure } from './faulty-log.ts'
 import { type Ledger, streamIdOf } from './ledger.ts'
 import type { Endpoint, Network } from './network.ts'
 import type { SignatureScheme } from './signatures.ts'
@@ -20,7 +22,10 @@ const gossipMs = 5000
 const nextStreams = 10
 /** Not acknowledged: the store is closed, in doubt, or has just been told of a fork. */
 const refusals: ReadonlySet<string> = new Set(['ERR_OWN_STREAMS_UNCERTAIN', 'ERR_SHUTTING_DOWN', 'ERR_STREAM_FORKED'])
-const signatureBytes = 64
+/** Time that a queue of messages takes from which on new events are left out. */
+const congestedMs = 300
+/** Time after which what a disk has failed to read is read again. */
+const retryMs = 1000
 
 export interface SimNodeOptions {
   readonly label: string
@@ -37,18 +42,22 @@ export interface SimNodeOptions {
   readonly onSettled?: (node: SimNode, ms: number) => void
 }
 
-/** A whole node in a simulation: a store, replication, and a network that may fail. */
+/** A node in a simulation: a store, replication, and a network that may fail. */
 export class SimNode implements Endpoint {
   /** The public key, as latin1. */
   readonly name: string
-  readonly id: string
+  readonly id: NodeId
   readonly label: string
   readonly clock: SimClock
   readonly disk: SimStore
+  readonly diskFaults: DiskFaults = { delayMs: 0, failures: 0 }
   readonly #options: SimNodeOptions
   #replicator: Replicator
   /** By paused peer: what it has sent since. */
   readonly #unread = new Map<string, Message[]>()
+  /** The peers to which much waits to be sent. */
+  readonly #congested = new Set<string>()
+  #hasLeft = false
   /** Makes publishing wait after a doubtful start; undefined before the first restart. */
   #gate: OwnStreamsGate | undefined
 
@@ -113,14 +122,32 @@ export class SimNode implements Endpoint {
   async redact(stream: number, offsets: readonly number[]): Promise<void> {
     this.#options.ledger.redact(this.streamId(stream), offsets)
     const record = await this.store.redact(stream, offsets)
-    await this.#replicator.removed(this.#ownStream(stream), record)
+    await this.#tell(stream, record)
   }
 
   /** Removes own events before a frame border. */
   async prune(stream: number, count: number): Promise<void> {
     this.#options.ledger.prune(this.streamId(stream), count)
     await this.store.prune(stream, count)
-    await this.#replicator.removed(this.#ownStream(stream))
+    await this.pruned(stream)
+  }
+
+  /** Tells the peers that own events were pruned. */
+  protected pruned(stream: number): Promise<void> {
+    return this.#tell(stream)
+  }
+
+  async #tell(stream: number, redaction?: Uint8Array): Promise<void> {
+    const { agenda } = this.#options
+    const replicator = this.#replicator
+    try {
+      await replicator.removed(this.#ownStream(stream), redaction)
+    } catch (error) {
+      if (!(error instanceof SimulatedFailure)) throw error
+      await new Promise<void>((resolve) => agenda.after(retryMs, resolve))
+      // After a restart the head table was read again.
+      if (this.#replicator === replicator) await this.#tell(stream, redaction)
+    }
   }
 
   connected(peer: string): void {
@@ -146,6 +173,8 @@ export class SimNode implements Endpoint {
     if (!isPaused) for (const message of unread) this.received(peer, message)
   }
 
+  receivedBlocks(_peer: string, _message: ExchangeMessage): void {}
+
   garbled(peer: string): void {
     this.#options.network.disconnect(this.name, peer)
   }
@@ -163,6 +192,15 @@ export class SimNode implements Endpoint {
     this.#replicator = this.#newReplicator()
     await this.#replicator.start()
     this.#watch(this.#gate)
+  }
+
+  protected get gate(): OwnStreamsGate | undefined {
+    return this.#gate
+  }
+
+  /** By how many microseconds its clock is ahead of those of its peers. */
+  protected get aheadOfPeers(): number[] {
+    return this.#replicator.peers().flatMap(({ isReady, clockAhead }) => (isReady ? [-clockAhead] : []))
   }
 
   /** The own streams that it must not continue. */
@@ -212,13 +250,18 @@ export class SimNode implements Endpoint {
   }
 
   #newReplicator(): Replicator {
-    const { random, runtime, network, agenda, key } = this.#options
-    return new Replicator({
+    const { random, runtime, network, agenda, key, scheme } = this.#options
+    const isAlive = (): boolean => this.#replicator === replicator && !this.#hasLeft
+    const after = (ms: number, work: () => void): void => void agenda.after(ms, work)
+    const replicator = new Replicator({
       topic: simTopic,
       node: key.publicKey,
-      log: this.#checkedLog(),
+      log: faultyLog(checkedLog(this.store, scheme, this.label), { faults: this.diskFaults, random, after, isAlive }),
       transport: {
-        send: (peer, message) => network.send(this.name, peer, message),
+        send: (peer, message) => {
+          network.send(this.name, peer, message)
+          this.#watchQueue(peer)
+        },
         close: (peer) => network.disconnect(this.name, peer),
         pause: (peer, isPaused) => this.#pause(peer, isPaused),
       },
@@ -226,32 +269,29 @@ export class SimNode implements Endpoint {
       gossipMs,
       random,
       gate: this.#gate,
-      onFailure: agenda.fail,
-    })
-  }
-
-  /** The log, with a check that nothing unsigned is ever stored. */
-  #checkedLog(): ReplicatedLog {
-    const { store } = this
-    const headOf = async (key: StreamKey): Promise<StreamHead | undefined> => {
-      const row = await store.headOf(key)
-      assert.ok(row === undefined || this.#isSigned(row), `${this.label} has stored a head with a wrong signature`)
-      return row
-    }
-    return new Proxy(store, {
-      get: (target, name) => {
-        if (name === 'headOf') return headOf
-        const value: unknown = Reflect.get(target, name, target)
-        return typeof value === 'function' ? value.bind(target) : value
+      onFailure: (error) => {
+        if (!(error instanceof SimulatedFailure)) agenda.fail(error)
       },
     })
+    return replicator
   }
 
-  /** Checked here as well: the simulator must not rely on what it tests. */
-  #isSigned({ key, head, frozen }: StreamHead): boolean {
-    if (head === undefined) return frozen
-    const end = head.length - signatureBytes
-    return this.#options.scheme.isSigned(key.node, head.subarray(0, end), head.subarray(end))
+  /** Tells replication while much waits to be sent to a peer. */
+  #watchQueue(peer: string): void {
+    const { network, agenda } = this.#options
+    const queuedMs = network.queuedMs(this.name, peer)
+    if (queuedMs < congestedMs || this.#congested.has(peer)) return
+    this.#congested.add(peer)
+    this.#replicator.congested(peer, true)
+    agenda.after(queuedMs, () => {
+      this.#congested.delete(peer)
+      this.#replicator.congested(peer, false)
+    })
+  }
+
+  /** It leaves for ever, before its store is closed. */
+  stop(): void {
+    this.#hasLeft = true
   }
 }
 

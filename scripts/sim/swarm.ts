@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Block } from '../../src/files/unixfs/index.ts'
 import { SeededRandom } from '../../test/support/virtual-runtime.ts'
 import { Random } from '../crash/random.ts'
 import { Agenda, SimClock, timersOf } from './agenda.ts'
@@ -11,15 +12,22 @@ import { Ledger } from './ledger.ts'
 import { Network } from './network.ts'
 import { isLinked, type Scenario } from './scenario.ts'
 import { type SignatureScheme, signatureScheme } from './signatures.ts'
-import { SimNode } from './sim-node.ts'
 import { MemorySimStore, type SimStore, type SimStoreOptions, SqliteSimStore, simFolder } from './sim-store.ts'
 import { Trace } from './trace.ts'
+import { WholeNode } from './whole-node.ts'
 
 /** 2024-01-01, in microseconds. */
 export const simStart = 1_704_067_200_000_000
 
 /** Longest time until a client subscribes again after time travel. */
 export const resubscribeMs = 1000
+
+/** A file that a node has uploaded. Its root is the last block. */
+export interface Upload {
+  readonly node: WholeNode
+  readonly cid: string
+  readonly blocks: readonly Block[]
+}
 
 /** The nodes of a simulation, and what acts on them: faults, workload and checks. */
 export class Swarm {
@@ -30,21 +38,26 @@ export class Swarm {
   readonly ledger = new Ledger()
   readonly scheme: SignatureScheme
   /** The honest nodes, without those that have left. */
-  readonly nodes: SimNode[]
+  readonly nodes: WholeNode[]
   /** When a node becomes reachable: from the start unless it is given. */
-  readonly joinsAt = new Map<SimNode, number>()
+  readonly joinsAt = new Map<WholeNode, number>()
   /** Nodes whose streams need not be the same everywhere, by node ID: they have signed two histories. */
   readonly equivocators = new Set<string>()
   /** Nodes that have lost own events, and have not found that out yet. */
-  readonly inDoubt = new Set<SimNode>()
+  readonly inDoubt = new Set<WholeNode>()
+  /** Nodes whose last events may be nowhere, by node ID: they have left, or are hostile. */
+  readonly unreliable = new Set<string>()
+  readonly uploads: Upload[] = []
+  /** The virtual time up to which nodes may still change by themselves, although nothing fails any more. */
+  restlessUntil = 0
   /** Called with every event that a client receives. */
-  onEvent: (node: SimNode, event: ReceivedEvent) => void = () => {}
+  onEvent: (node: WholeNode, event: ReceivedEvent) => void = () => {}
   /** Called when a node ends a connection. */
   onClose: (by: string, peer: string) => void = () => {}
   /** Called when a node is sure of its own streams, with the milliseconds since its restart. */
-  onSettled: (node: SimNode, ms: number) => void = () => {}
-  readonly #observers = new Map<SimNode, Observer>()
-  readonly #linked = new Map<SimNode, Set<SimNode>>()
+  onSettled: (node: WholeNode, ms: number) => void = () => {}
+  readonly #observers = new Map<WholeNode, Observer>()
+  readonly #linked = new Map<WholeNode, Set<WholeNode>>()
   readonly #atEnd: (() => void)[] = []
   #folder: string | undefined
 
@@ -70,8 +83,8 @@ export class Swarm {
   }
 
   /** A node that has not left. */
-  any(random: Random): SimNode {
-    return this.nodes[random.below(this.nodes.length)] as SimNode
+  any(random: Random): WholeNode {
+    return this.nodes[random.below(this.nodes.length)] as WholeNode
   }
 
   /** Starts asynchronous work, whose error fails the simulation. */
@@ -91,6 +104,9 @@ export class Swarm {
   endFaults(): void {
     for (const work of this.#atEnd) work()
     this.network.calm()
+    this.agenda.after(this.restlessUntil - this.agenda.nowMs, () => {
+      for (const { retention } of this.nodes) retention.stop()
+    })
     this.trace.note('no more faults')
   }
 
@@ -104,7 +120,7 @@ export class Swarm {
   }
 
   /** Links two nodes, as soon as both have joined. */
-  #link(a: SimNode, b: SimNode): void {
+  #link(a: WholeNode, b: WholeNode): void {
     for (const [node, other] of [
       [a, b],
       [b, a],
@@ -128,12 +144,12 @@ export class Swarm {
     }
   }
 
-  observerOf(node: SimNode): Observer | undefined {
+  observerOf(node: WholeNode): Observer | undefined {
     return this.#observers.get(node)
   }
 
   /** Restarts a node, and lets its clients subscribe again. */
-  async restart(node: SimNode): Promise<void> {
+  async restart(node: WholeNode): Promise<void> {
     this.trace.note(`restart ${node.label}`)
     const observer = this.#observers.get(node)
     observer?.stop()
@@ -142,28 +158,31 @@ export class Swarm {
   }
 
   /** A node is about to lose own events, and may fork its streams if no peer tells it in time. */
-  forgotten(node: SimNode): void {
+  forgotten(node: WholeNode): void {
     this.ledger.distrust(node.id)
     this.equivocators.add(node.id)
     this.inDoubt.add(node)
   }
 
   /** Restarts a node with the last copy of its store. */
-  async restore(node: SimNode, disk: SqliteSimStore): Promise<void> {
+  async restore(node: WholeNode, disk: SqliteSimStore): Promise<void> {
     this.trace.note(`restore ${node.label}`)
     const observer = this.#observers.get(node)
     observer?.stop()
     observer?.forget()
+    node.files.forget()
     await node.restart(() => disk.restore())
     observer?.start()
   }
 
   /** Removes a node for ever. The others stay connected to each other. */
-  leave(node: SimNode): void {
+  leave(node: WholeNode): void {
     this.trace.note(`leave ${node.label}`)
     this.#observers.get(node)?.stop()
     this.#observers.delete(node)
     this.nodes.splice(this.nodes.indexOf(node), 1)
+    this.unreliable.add(node.id)
+    node.stop()
     this.network.leave(node.name)
     const others = [...(this.#linked.get(node) ?? [])].filter((other) => this.nodes.includes(other))
     for (const [i, other] of others.entries()) {
@@ -189,17 +208,20 @@ export class Swarm {
 
   async close(): Promise<void> {
     for (const observer of this.#observers.values()) observer.stop()
-    for (const { disk } of this.nodes) await disk.close()
+    for (const node of this.nodes) {
+      node.stop()
+      await node.disk.close()
+    }
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true })
     signatureScheme('ed25519').install()
   }
 
-  #node(i: number): SimNode {
+  #node(i: number): WholeNode {
     const label = `n${i}`
     const key = this.key(label)
     const runtime = this.runtime(label)
     const choices = this.random(`${label} choices`)
-    const node = new SimNode({
+    const node = new WholeNode({
       label,
       key,
       scheme: this.scheme,
@@ -210,7 +232,7 @@ export class Swarm {
       runtime,
       disk: this.#disk(label, { key, runtime }),
       random: () => choices.next(),
-      onSettled: (settled, ms) => this.onSettled(settled, ms),
+      onSettled: (_, ms) => this.onSettled(node, ms),
     })
     this.ledger.addNode(node.id)
     return node

@@ -1,8 +1,9 @@
 import type { Random } from '../crash/random.ts'
 import { checkQuery } from './checks/query.ts'
 import { isReaction, type ReceivedEvent, reactionTo } from './event-lines.ts'
-import type { SimNode } from './sim-node.ts'
+import { FileWorkload } from './file-workload.ts'
 import type { Swarm } from './swarm.ts'
+import type { WholeNode } from './whole-node.ts'
 
 const mostReactions = 10
 const queries = 5
@@ -36,6 +37,7 @@ export class Workload {
       this.#isOver = true
     })
     if (!clients) return
+    new FileWorkload(swarm).plan()
     swarm.observe()
     swarm.onEvent = (node, event) => this.#react(node, event)
     for (let i = 0; i < queries; i++)
@@ -49,13 +51,13 @@ export class Workload {
     const size = random.chance(0.05) ? random.below(40_000) : random.below(60)
     const text = 'x'.repeat(isMany ? 20 : size)
     const payloads = Array.from({ length: count }, (_, j) => JSON.stringify({ id: `${i}.${j}`, text }))
-    await node?.publish(random.chance(0.2) ? 1 : 0, payloads)
+    await node?.publishTo(random.chance(0.2) ? 'default' : 'app', payloads)
   }
 
   /** A reaction has to sort after the event that caused it. */
-  #react(node: SimNode, event: ReceivedEvent): void {
+  #react(node: WholeNode, event: ReceivedEvent): void {
     if (this.#isOver || this.#reactions >= mostReactions || isReaction(event) || !this.#random.chance(0.02)) return
     this.#reactions++
-    this.#swarm.start(node.publish(0, [reactionTo(event, node.label)]))
+    this.#swarm.start(node.publishTo('app', [reactionTo(event, node.label)]))
   }
 }

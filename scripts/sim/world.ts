@@ -1,6 +1,10 @@
 import { checkEnd, heldBy, settle } from './checks/agreement.ts'
 import { checkDoubtfulStarts } from './checks/doubtful-start.ts'
+import { checkFiles } from './checks/files.ts'
 import { checkIdle } from './checks/idle.ts'
+import { checkNames } from './checks/names.ts'
+import { checkRecords } from './checks/records.ts'
+import { checkRetention } from './checks/retention.ts'
 import { checkSessions } from './checks/sessions.ts'
 import { planFaults } from './faults/index.ts'
 import { type Scenario, scenarioOf } from './scenario.ts'
@@ -34,6 +38,10 @@ export async function simulate(scenario: Scenario, { keepTrace = false } = {}): 
     swarm.endFaults()
     const settledMs = await settle(swarm)
     await checkEnd(swarm, held)
+    await checkNames(swarm)
+    checkFiles(swarm)
+    checkRetention(swarm)
+    await checkRecords(swarm)
     const bytes = swarm.network.traffic.allBytes
     await checkIdle(swarm)
     const { digest: traceHash, lines: trace } = swarm.trace
@@ -80,7 +88,7 @@ export async function measureTraffic(
   const idle = traffic.allBytes / nodes / (idleMs / 1000)
   traffic.clear()
   for (let i = 0; i < events; i++) {
-    await swarm.any(random).publish(0, [JSON.stringify({ id: i, text: 'x'.repeat(100) })])
+    await swarm.any(random).publishTo('app', [JSON.stringify({ id: i, text: 'x'.repeat(100) })])
     await agenda.runUntil(agenda.nowMs + 200)
   }
   const received = events * (nodes - 1)

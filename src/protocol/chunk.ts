@@ -2,7 +2,7 @@ import { format } from '../base/format.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkContents, checkStructure } from './check-frame.ts'
 import type { Frame } from './frame.ts'
-import { minFrameBytes } from './read-frame.ts'
+import { minFrameBytes, readHeader } from './read-frame.ts'
 import { type Head, heads } from './signed.ts'
 
 /**
@@ -77,4 +77,13 @@ export function signedHeadOf(bytes: Uint8Array): Buffer {
   const reader = new ByteReader(bytes)
   if (!reader.bytes(domain.length).equals(domain)) throw new MalformedBytes('these bytes are not a chunk')
   return reader.bytes(reader.uvarint())
+}
+
+/** The offset of the first event of a chunk; nothing is verified. */
+export function firstOffsetOf(bytes: Uint8Array): number {
+  const reader = new ByteReader(bytes)
+  reader.skip(domain.length)
+  reader.skip(reader.uvarint())
+  if (reader.uvarint() < 1) throw new MalformedBytes('a chunk has no frames or too many')
+  return readHeader(reader).first
 }

@@ -1,6 +1,6 @@
 export { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 export { checkFrame } from './check-frame.ts'
-export { type Chunk, decodeChunk, encodeChunk, readVerifiedChunk, signedHeadOf } from './chunk.ts'
+export { type Chunk, decodeChunk, encodeChunk, firstOffsetOf, readVerifiedChunk, signedHeadOf } from './chunk.ts'
 export {
   type EventColumns,
   type Frame,

@@ -135,7 +135,7 @@ export function parseFrame(
   }
 }
 
-function readHeader(reader: ByteReader): Header {
+export function readHeader(reader: ByteReader): Header {
   const start = reader.at
   const headLength = reader.uvarint()
   const headStart = reader.at

@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts'
-import { heads, signedHeadOf } from '../protocol/index.ts'
+import { firstOffsetOf, heads, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream, type Received } from '../replication/index.ts'
 import type { CatchUp } from './catch-up.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, StoreEffect } from './effects.ts'
@@ -46,6 +46,7 @@ export class Outcomes {
   stored(effect: StoreEffect, outcome: StoreOutcome, row: TableRow | undefined, now: number): Effect[] {
     const { catchUp, spread, reports, close } = this.#parts
     const { from, want, more, chunk } = effect
+    const known = row === undefined ? 0 : this.#state.countOf(nameOfStream(row.key))
     const effects = this.#set(row, from)
     const request = this.#state.requests.get(from, want, 'events')
     if (outcome === 'invalid' && request !== undefined && this.#isSettledOwn(request)) {
@@ -55,8 +56,10 @@ export class Outcomes {
     const isOther = request !== undefined && row !== undefined && nameOfStream(row.key) !== request.name
     if (outcome === 'invalid' || isOther) return [...effects, ...close(from, 'badChunk', now)]
     if (row !== undefined && outcome === 'stored') {
-      // Payloads of a chunk that was asked for may be removed, and it came with the records that say so.
-      spread.forward(row, want === undefined ? chunk : undefined, from, now)
+      // Payloads of a chunk that was asked for may be removed, and it came with the records that say so. Of a chunk that
+      // starts with known events, only the others are verified.
+      const isForwarded = want === undefined && firstOffsetOf(chunk) === known
+      spread.forward(row, isForwarded ? chunk : undefined, from, now)
       reports.stored(row.key, row.count, now)
     }
     if (request?.isForkSearch === true) return [...effects, ...this.#searched(request, chunk, outcome, now)]
@@ -148,8 +151,11 @@ export class Outcomes {
     // The chunk of the peer ended before the chains part.
     if (outcome === 'known' && count > request.from && count < this.#state.countOf(request.name))
       return forkSearches.want(request, count, now)
+    // The peer has as much as this node: what it has said before is outdated, and would start another search.
+    const peer = this.#state.peers.get(request.peer)
+    const claimed = outcome === 'known' && peer !== undefined ? catchUp.claimPushed(peer, chunk, now) : []
     catchUp.giveUp(request, now, limits.forkSearchRetryMs)
-    return catchUp.ask(now)
+    return [...claimed, ...catchUp.ask(now)]
   }
 
   /** Takes over what the store has of a stream now, and tells the peers when it has become frozen. */

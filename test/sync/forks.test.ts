@@ -7,7 +7,7 @@ import { encodeChunk, type Hash, heads } from '../../src/protocol/index.ts'
 import type { Message, Sync } from '../../src/sync/index.ts'
 import { spreadPoints } from '../../src/sync/index.ts'
 import * as fc from '../support/property.ts'
-import { claimOf, closed, connectedTo, only, onlySent, rowOf, sent, topic } from './support.ts'
+import { chunkOf, claimOf, closed, connectedTo, only, onlySent, rowOf, sent, topic } from './support.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 1))
 const stream = { node: key.publicKey, number: 0 }
@@ -84,6 +84,24 @@ test('a search waits while its peer has as many requests as it may have', () => 
   const wants = sent(effects, 'want').map(({ message }) => message as Want)
   const [id = 0] = wants.filter(({ from }) => from === 5).map((want) => want.id)
   assert.equal(only(sync.received('a', { is: 'nothing', id, reason: 'notABorder' }, 2), 'list-points').to, 5)
+})
+
+test('what the node of a stream has said is forgotten when a comparison shows that it has more, and no fork', () => {
+  const origin = Buffer.from(stream.node).toString('latin1')
+  const sync = connectedTo(origin)
+  sync.changed(rowOf(1, 5))
+  const { id } = only(sync.received(origin, claimOf(rowOf(1, 3)), 0), 'list-points')
+  const want = onlySent(sync.listedPoints(origin, id, [], 0), 'want').message
+  const chunk = chunkOf(rowOf(1, 5))
+  const store = only(sync.received(origin, { is: 'chunk', id: want.id, more: false, chunk }, 0), 'store')
+  sync.stored(store, 'known', rowOf(1, 5), 0)
+  sync.received(origin, { is: 'ping', id: 1 }, limits.forkSearchRetryMs)
+  const effects = sync.tick(limits.forkSearchRetryMs)
+  assert.deepEqual(
+    effects.filter((effect) => effect.do === 'list-points'),
+    [],
+  )
+  assert.deepEqual(sent(effects, 'want'), [])
 })
 
 test('a fork that was found is told to all peers and reported, and nothing more is asked for', () => {

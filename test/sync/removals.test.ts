@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { tuning } from '../../src/base/tuning.ts'
 import type { Hash } from '../../src/protocol/index.ts'
 import type { Message, Records } from '../../src/sync/index.ts'
-import { claimOf, closed, connectedTo, only, onlySent, rowOf, sent } from './support.ts'
+import { chunkOf, claimOf, closed, connectedTo, only, onlySent, rowOf, sent } from './support.ts'
 
 const row = rowOf(1, 10)
 const changed = { ...row, records: 'x'.repeat(32) as Hash }
@@ -78,7 +78,7 @@ test('own redactions and prunes are told to all peers', () => {
 
 test('events that wait to be forwarded are not sent once a payload of their stream is removed', () => {
   const sync = connectedTo('sender', 'other')
-  const store = { do: 'store', from: 'sender', want: undefined, more: false, chunk: Buffer.alloc(10) } as const
+  const store = { do: 'store', from: 'sender', want: undefined, more: false, chunk: chunkOf(row) } as const
   sync.stored(store, 'stored', row, 0)
   const apply = only(sync.received('sender', recordsMessage(0), 0), 'apply-records')
   sync.appliedRecords(apply, 'applied', changed, 0)

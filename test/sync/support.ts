@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../src/identity/index.ts'
-import { type Hash, heads, shortHead } from '../../src/protocol/index.ts'
+import { encodeChunk, type Hash, heads, shortHead } from '../../src/protocol/index.ts'
 import { type Effect, type Message, Sync, type TableRow } from '../../src/sync/index.ts'
+import { frameOf } from '../support/events.ts'
 
 export const topic = 'test'
 export const hash = 'h'.repeat(32) as Hash
@@ -24,6 +25,13 @@ export function claimOf({ head, frozen, key, pruned, records }: TableRow): Messa
   const short = shortHead(head as Uint8Array, topic)
   const entry = { isFrozen: false, pruned, records: Buffer.from(records.slice(0, 8), 'latin1'), head: short } as const
   return { is: 'heads', entries: [entry], answer: [] }
+}
+
+/** A chunk of one frame, from an offset up to the head of a row. */
+export function chunkOf({ head, count }: TableRow, first = 0): Buffer {
+  const event = { time: 1, appId: 'com.example.test', tags: [], payload: '1' }
+  const events = Array.from({ length: count - first }, (_, i) => ({ ...event, lamport: first + i }))
+  return encodeChunk([frameOf(hash, first, events, Buffer.alloc(16)).record], head as Uint8Array)
 }
 
 export function newSync(isInDoubt = () => false): Sync {

@@ -4,7 +4,19 @@ import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { encodeChunk } from '../../src/protocol/index.ts'
 import type { Effect, Message, TableRow } from '../../src/sync/index.ts'
-import { claimOf, closed, connectedTo, hello, newSync, only, onlySent, rowOf, runUntil, sent } from './support.ts'
+import {
+  chunkOf,
+  claimOf,
+  closed,
+  connectedTo,
+  hello,
+  newSync,
+  only,
+  onlySent,
+  rowOf,
+  runUntil,
+  sent,
+} from './support.ts'
 
 test('a node greets a new peer, and sends its digest once the peer has introduced itself', () => {
   const sync = newSync()
@@ -106,7 +118,7 @@ test('received events are forwarded only to peers that know neither the origin n
   const key = (name: string): Buffer => Buffer.from(name, 'latin1')
   sync.received('knows origin', { is: 'neighbours', added: [key(originName)], removed: [] }, 0)
   sync.received('knows sender', { is: 'neighbours', added: [key('sender')], removed: [] }, 0)
-  const chunk = Buffer.alloc(10)
+  const chunk = chunkOf(origin)
   sync.stored({ do: 'store', from: 'sender', want: undefined, more: false, chunk }, 'stored', origin, 0)
   const forwarded = sent(sync.tick(tuning.forwardDelayMs), 'push')
   assert.deepEqual(
@@ -124,13 +136,14 @@ test('nothing is forwarded to a peer before it has told its neighbours, which ar
     ['neighbours', 'digest'],
   )
   assert.deepEqual(onlySent(effects, 'neighbours').message.added, [Buffer.from('sender')])
-  const stored = (row: TableRow): Effect[] => {
-    sync.stored({ do: 'store', from: 'sender', want: undefined, more: false, chunk: Buffer.of(1) }, 'stored', row, 0)
+  const stored = (row: TableRow, first: number): Effect[] => {
+    const store = { do: 'store', from: 'sender', want: undefined, more: false } as const
+    sync.stored({ ...store, chunk: chunkOf(row, first) }, 'stored', row, 0)
     return sent(sync.tick(tuning.forwardDelayMs), 'push').map(({ to, message }) => ({ do: 'send', to, message }))
   }
-  assert.equal(stored(rowOf(7, 3)).length, 0)
+  assert.equal(stored(rowOf(7, 3), 0).length, 0)
   sync.received('new', { is: 'neighbours', added: [], removed: [] }, 0)
-  assert.equal(stored(rowOf(7, 4)).length, 1)
+  assert.equal(stored(rowOf(7, 4), 3).length, 1)
 })
 
 test('a wrong signature of a head is found for every peer that sends it', () => {
@@ -139,6 +152,17 @@ test('a wrong signature of a head is found for every peer that sends it', () => 
   head[head.length - 1] = (head[head.length - 1] as number) ^ 1
   for (const peer of ['a', 'b'])
     assert.deepEqual(closed(sync.received(peer, claimOf({ ...rowOf(1, 5), head }), 0)), [`${peer}: badHead`])
+})
+
+test('of a chunk that starts with known events only the head is forwarded, since the others alone are verified', () => {
+  const sync = connectedTo('sender', 'other')
+  sync.changed(rowOf(7, 2))
+  const row = rowOf(7, 3)
+  const store = { do: 'store', from: 'sender', want: undefined, more: false } as const
+  sync.stored({ ...store, chunk: chunkOf(row, 1) }, 'stored', row, 0)
+  const effects = sync.tick(tuning.forwardDelayMs)
+  assert.deepEqual(sent(effects, 'push'), [])
+  assert.equal(onlySent(effects, 'heads').to, 'other')
 })
 
 test('of a peer with much to send, new events are left out until it has caught up', () => {
@@ -165,7 +189,7 @@ test('the node of a stream is told what is stored of it, once for several events
   const row = rowOf(7, 3)
   const origin = Buffer.from(row.key.node).toString('latin1')
   const sync = connectedTo(origin)
-  const store = { do: 'store', from: origin, want: undefined, more: false, chunk: Buffer.alloc(10) } as const
+  const store = { do: 'store', from: origin, want: undefined, more: false, chunk: chunkOf(row) } as const
   sync.stored(store, 'stored', row, 0)
   sync.stored(store, 'stored', rowOf(7, 4), 1)
   assert.ok(sync.wakeAt <= tuning.reportStoredMs)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { nodeIdOf } from '../../../src/identity/index.ts'
 import type { ReceivedEvent } from '../event-lines.ts'
-import type { SimNode } from '../sim-node.ts'
+import { nodeOfStream } from '../ledger.ts'
 import { resubscribeMs, type Swarm } from '../swarm.ts'
 import { firstDifference } from '../trace.ts'
+import type { WholeNode } from '../whole-node.ts'
+import { blocksToFetch } from './files.ts'
 import { checkQuery } from './query.ts'
 
 /** Virtual time within which all nodes have to agree, once nothing fails any more. */
@@ -24,8 +26,8 @@ export async function heldBy({ nodes }: Swarm): Promise<Held> {
 export async function settle(swarm: Swarm): Promise<number> {
   const { agenda } = swarm
   const from = agenda.nowMs
-  const lastJoin = Math.max(0, ...[...swarm.joinsAt.values()].map((at) => at - from))
-  for (let ms = Math.ceil(lastJoin) + 500; ms <= settleMs; ms += 500) {
+  const restlessMs = Math.max(swarm.restlessUntil, ...swarm.joinsAt.values()) - from
+  for (let ms = Math.max(0, Math.ceil(restlessMs)) + 500; ms <= settleMs; ms += 500) {
     await agenda.runUntil(from + ms)
     if (await agree(swarm)) return ms
   }
@@ -39,18 +41,19 @@ async function agree(swarm: Swarm): Promise<boolean> {
     expected ??= heads
     if (heads !== expected) return false
   }
-  return true
+  return blocksToFetch(swarm).length === 0
 }
 
-/** The streams on which nodes disagree: what each of them has. */
+/** The streams on which nodes disagree: what each of them has. Then the blocks that they lack. */
 async function disagreement(swarm: Swarm): Promise<string> {
   const all = await Promise.all(
     swarm.nodes.map(async (node) => ({ label: node.label, id: node.id, heads: await node.headTexts() })),
   )
   const isShared = (head: string): boolean => all.every(({ heads }) => heads.includes(head))
-  return all
-    .map(({ label, id, heads }) => `${label} ${id}: ${heads.filter((head) => !isShared(head)).join(', ')}`)
-    .join('\n')
+  const streams = all.map(
+    ({ label, id, heads }) => `${label} ${id}: ${heads.filter((head) => !isShared(head)).join(', ')}`,
+  )
+  return [...streams, ...blocksToFetch(swarm).map((block) => `missing: ${block}`)].join('\n')
 }
 
 /** Checks what every node has in the end. Advances the virtual time, because queries take some. */
@@ -61,7 +64,7 @@ export async function checkEnd(swarm: Swarm, held: Held): Promise<void> {
   for (const node of swarm.nodes) {
     const events = await completed(swarm, checkQuery(node, swarm.ledger))
     await swarm.observerOf(node)?.checkComplete(events)
-    const shared = events.filter(({ stream }) => !swarm.equivocators.has(nodeOf(stream))).map(({ line }) => line)
+    const shared = events.filter(({ stream }) => !swarm.equivocators.has(nodeOfStream(stream))).map(({ line }) => line)
     expected ??= shared
     const difference = firstDifference(expected, shared)
     assert.equal(difference, undefined, `the nodes disagree on the events (${node.label})`)
@@ -73,31 +76,31 @@ export async function checkEnd(swarm: Swarm, held: Held): Promise<void> {
 }
 
 /** What remaining nodes have removed is nowhere. */
-function checkRemoved({ ledger, nodes }: Swarm, { label }: SimNode, events: readonly ReceivedEvent[]): void {
-  const remaining = new Set(nodes.map(({ id }) => id))
+function checkRemoved({ ledger, nodes }: Swarm, { label }: WholeNode, events: readonly ReceivedEvent[]): void {
+  const remaining: ReadonlySet<string> = new Set(nodes.map(({ id }) => id))
   for (const { stream, offset } of events)
-    if (remaining.has(nodeOf(stream)))
+    if (remaining.has(nodeOfStream(stream)))
       assert.ok(!ledger.isRemoved(stream, offset), `${label} still has ${stream}/${offset}, which was removed`)
 }
 
 /** Everything that was held when the faults ended, and everything that remaining nodes have acknowledged. */
-async function checkNothingLost({ ledger, nodes, equivocators }: Swarm, node: SimNode, held: Held): Promise<void> {
+async function checkNothingLost({ ledger, nodes, equivocators }: Swarm, node: WholeNode, held: Held): Promise<void> {
   const counts = new Map(await node.eventCounts())
   for (const [stream, count] of held)
-    if (!equivocators.has(nodeOf(stream)))
+    if (!equivocators.has(nodeOfStream(stream)))
       assert.ok((counts.get(stream) ?? 0) >= count, `events of ${stream} are lost on ${node.label}`)
-  const remaining = new Set(nodes.map(({ id }) => id))
+  const remaining: ReadonlySet<string> = new Set(nodes.map(({ id }) => id))
   for (const [stream, payloads] of ledger.streams()) {
     if (!ledger.isHonest(stream)) continue
     const count = counts.get(stream) ?? 0
     assert.ok(count <= payloads.length, `${node.label} has events of ${stream} that were not published`)
-    if (remaining.has(nodeOf(stream)))
+    if (remaining.has(nodeOfStream(stream)))
       assert.equal(count, payloads.length, `acknowledged events of ${stream} are lost on ${node.label}`)
   }
 }
 
 /** Only nodes that have forked a stream are accused of it. */
-async function checkForks({ equivocators }: Swarm, { store, label }: SimNode): Promise<void> {
+async function checkForks({ equivocators }: Swarm, { store, label }: WholeNode): Promise<void> {
   for (const { number, key } of await store.streams()) {
     if ((await store.evidence(number)) === undefined) continue
     const id = nodeIdOf(key.node)
@@ -106,7 +109,7 @@ async function checkForks({ equivocators }: Swarm, { store, label }: SimNode): P
 }
 
 /** The result of asynchronous work that needs the virtual time to advance. */
-async function completed<T>({ agenda }: Swarm, work: Promise<T>): Promise<T> {
+export async function completed<T>({ agenda }: Swarm, work: Promise<T>): Promise<T> {
   let isDone = false
   const done = work.finally(() => {
     isDone = true
@@ -115,8 +118,4 @@ async function completed<T>({ agenda }: Swarm, work: Promise<T>): Promise<T> {
   done.catch(() => {})
   while (!isDone) await agenda.step(agenda.nowMs + 1000)
   return done
-}
-
-function nodeOf(stream: string): string {
-  return stream.split('-')[0] as string
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { limits } from '../../../src/base/limits.ts'
 import { hostileFaults } from '../faults/hostile.ts'
 import { faultsOf } from '../faults/index.ts'
-import type { SimNode } from '../sim-node.ts'
 import type { Swarm } from '../swarm.ts'
+import type { WholeNode } from '../whole-node.ts'
 
 /** With these the answer of a peer may come late, or never. */
 const excuses: ReadonlySet<string> = new Set([
@@ -12,6 +12,7 @@ const excuses: ReadonlySet<string> = new Set([
   'corruption',
   'delay',
   'slow-links',
+  'slow-disks',
   ...hostileFaults.map(({ name }) => name),
 ])
 /** Within this time a connected peer has told what it has, and has sent it. */
@@ -32,7 +33,7 @@ export function checkDoubtfulStarts(swarm: Swarm): void {
   }
 }
 
-async function check({ nodes, network }: Swarm, node: SimNode, ms: number): Promise<void> {
+async function check({ nodes, network }: Swarm, node: WholeNode, ms: number): Promise<void> {
   const own = new Map((await node.store.heads()).filter((row) => row.own).map((row) => [row.key.number, row]))
   let hasAsked = ms >= limits.ownPeerMs
   for (const other of nodes) {

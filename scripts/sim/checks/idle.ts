@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hostileFaults } from '../faults/hostile.ts'
 import { faultsOf } from '../faults/index.ts'
 import type { Swarm } from '../swarm.ts'
+import { areBlocksLost } from './files.ts'
 
 /** With these, messages arrive late, or peers claim what they do not have. */
 const excuses: ReadonlySet<string> = new Set(['slow-links', ...hostileFaults.map(({ name }) => name)])
@@ -9,6 +10,8 @@ const excuses: ReadonlySet<string> = new Set(['slow-links', ...hostileFaults.map
 const calmMs = 12_000
 const idleMs = 7000
 const idleKinds: ReadonlySet<string> = new Set(['digest', 'ping', 'pong'])
+/** A block that no node has any more is asked for now and then. */
+const searchKinds: ReadonlySet<string> = new Set(['wantBlocks', 'blocksNotHere'])
 
 /** A swarm that agrees only compares digests: no node asks for anything any more. */
 export async function checkIdle(swarm: Swarm): Promise<void> {
@@ -17,6 +20,8 @@ export async function checkIdle(swarm: Swarm): Promise<void> {
   await agenda.runUntil(agenda.nowMs + calmMs)
   network.traffic.clear()
   await agenda.runUntil(agenda.nowMs + idleMs)
-  const others = [...network.traffic.messages.keys()].filter((kind) => !idleKinds.has(kind))
+  const isSearching = areBlocksLost(swarm)
+  const isIdle = (kind: string): boolean => idleKinds.has(kind) || (isSearching && searchKinds.has(kind))
+  const others = [...network.traffic.messages.keys()].filter((kind) => !isIdle(kind))
   assert.deepEqual(others, [], 'an idle swarm only sends digests and pings')
 }

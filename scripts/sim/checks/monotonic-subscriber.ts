@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import type { Reading } from '../../../src/store/port/index.ts'
 import { compareKeys, type EventKey, eventOf, newStartOf, type ReceivedEvent, readLines } from '../event-lines.ts'
 import type { Ledger } from '../ledger.ts'
-import type { SimNode } from '../sim-node.ts'
 import { firstDifference } from '../trace.ts'
+import type { WholeNode } from '../whole-node.ts'
 import { allEvents } from './subscriber.ts'
 
 /** Its payload is checked with the other subscription. */
 type Delivered = Omit<ReceivedEvent, 'line'>
 
 export interface MonotonicSubscriberOptions {
-  readonly node: SimNode
+  readonly node: WholeNode
   readonly ledger: Ledger
   readonly fail: (error: unknown) => void
   /** Calls back after the time that a client takes to subscribe again. */
@@ -24,6 +24,8 @@ export interface MonotonicSubscriberOptions {
 export class MonotonicSubscriber {
   readonly #options: MonotonicSubscriberOptions
   #delivered: Delivered[] = []
+  /** The last one of the events that were removed since: the node may still know its place, or not any more. */
+  #lastRemoved: EventKey | undefined
   #reading: Reading | undefined
   /** Whether the last line of the subscription was a time travel message. */
   #isBack = false
@@ -34,10 +36,13 @@ export class MonotonicSubscriber {
 
   /** Subscribes to what has not arrived yet. */
   start(): void {
-    const { node, ledger, fail, later } = this.#options
+    const { node, ledger, fail, later: soon } = this.#options
     const lowerBound = Object.fromEntries(this.#delivered.map(({ stream, offset }) => [stream, offset]))
     // A node does not know the place of removed events any more, so later ones may sort before them.
-    this.#delivered = this.#delivered.filter(({ stream, offset }) => !ledger.isRemoved(stream, offset))
+    const isRemoved = ({ stream, offset }: Delivered): boolean => ledger.isRemoved(stream, offset)
+    const removed = this.#delivered.findLast(isRemoved)
+    this.#lastRemoved = later(this.#lastRemoved, removed)
+    this.#delivered = this.#delivered.filter((event) => !isRemoved(event))
     const reading = node.store.start('subscribe_monotonic', { ...allEvents, lowerBound })
     this.#reading = reading
     this.#isBack = false
@@ -45,7 +50,7 @@ export class MonotonicSubscriber {
       .then(() => {
         if (this.#reading !== reading) return
         assert.ok(this.#isBack, `a monotonic subscription of ${node.label} has ended without time travel`)
-        later(() => {
+        soon(() => {
           if (this.#reading === reading) this.start()
         })
       })
@@ -61,6 +66,7 @@ export class MonotonicSubscriber {
   /** Starts from nothing the next time: its node has lost events. */
   forget(): void {
     this.#delivered = []
+    this.#lastRemoved = undefined
   }
 
   /** Fails unless it has received the result of a query, in the same order. */
@@ -91,12 +97,19 @@ export class MonotonicSubscriber {
 
   #goBack(newStart: EventKey): void {
     const { label } = this.#options.node
-    const last = this.#delivered.at(-1)
+    const last = later(this.#lastRemoved, this.#delivered.at(-1))
     assert.ok(
       last !== undefined && compareKeys(newStart, last) < 0,
       `time travel of ${label} to an event that is not before the last one`,
     )
     this.#isBack = true
+    if (this.#lastRemoved !== undefined && compareKeys(this.#lastRemoved, newStart) >= 0) this.#lastRemoved = undefined
     this.#delivered = this.#delivered.filter((event) => compareKeys(event, newStart) < 0)
   }
+}
+
+/** The later one of two events. */
+function later(a: EventKey | undefined, b: EventKey | undefined): EventKey | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  return compareKeys(a, b) > 0 ? a : b
 }

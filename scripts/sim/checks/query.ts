@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { checkNext, checkUnaltered, compareKeys, eventOf, type ReceivedEvent, readLines } from '../event-lines.ts'
 import type { Ledger } from '../ledger.ts'
-import type { SimNode } from '../sim-node.ts'
+import type { WholeNode } from '../whole-node.ts'
 import { allEvents } from './subscriber.ts'
 
 /** All events of a node, in ascending order. */
-async function queryAll(node: SimNode): Promise<ReceivedEvent[]> {
+async function queryAll(node: WholeNode): Promise<ReceivedEvent[]> {
   const events: ReceivedEvent[] = []
   const request = { ...allEvents, order: 'asc', lowerBound: {}, upperBound: undefined } as const
   await readLines(node.store.start('query', request), (line) => {
@@ -16,8 +16,8 @@ async function queryAll(node: SimNode): Promise<ReceivedEvent[]> {
 }
 
 /** A query at any moment: in order, without gaps, unaltered, and with all events that this node has acknowledged. */
-export async function checkQuery(node: SimNode, ledger: Ledger): Promise<ReceivedEvent[]> {
-  const own = [0, 1].map((number) => [node.streamId(number), ledger.payloads(node.streamId(number)).length] as const)
+export async function checkQuery(node: WholeNode, ledger: Ledger): Promise<ReceivedEvent[]> {
+  const own = ledger.countsOf(node.id)
   const counts = new Map<string, number>()
   const events = await queryAll(node)
   for (const [i, event] of events.entries()) {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import type { Reading } from '../../../src/store/port/index.ts'
 import { checkNext, checkUnaltered, eventOf, type ReceivedEvent, readLines } from '../event-lines.ts'
 import type { Ledger } from '../ledger.ts'
-import type { SimNode } from '../sim-node.ts'
+import type { WholeNode } from '../whole-node.ts'
 
 export const appId = 'com.example.sim'
 export const allEvents = { query: 'FROM allEvents', appId, via: 'node' } as const
 
 export interface SubscriberOptions {
-  readonly node: SimNode
+  readonly node: WholeNode
   readonly ledger: Ledger
   readonly fail: (error: unknown) => void
   /** Called with every event. */

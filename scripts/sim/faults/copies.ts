@@ -1,7 +1,7 @@
 import type { Random } from '../../crash/random.ts'
-import type { SimNode } from '../sim-node.ts'
 import { SqliteSimStore } from '../sim-store.ts'
 import type { Swarm } from '../swarm.ts'
+import type { WholeNode } from '../whole-node.ts'
 import type { Fault } from './fault.ts'
 
 export const copyFaults: readonly Fault[] = [
@@ -44,6 +44,6 @@ function planCopies(swarm: Swarm, random: Random, mayRestore: (copied: Copied, o
     })
 }
 
-function ownEventsOf({ ledger }: Swarm, node: SimNode): number {
-  return [0, 1].reduce((sum, number) => sum + ledger.payloads(node.streamId(number)).length, 0)
+function ownEventsOf({ ledger }: Swarm, node: WholeNode): number {
+  return ledger.countsOf(node.id).reduce((sum, [, count]) => sum + count, 0)
 }

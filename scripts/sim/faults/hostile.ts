@@ -1,8 +1,12 @@
 import { nodeIdOf } from '../../../src/identity/index.ts'
+import { blockFloods, silentBlocks, wrongBlocks } from '../hostile/blocks.ts'
 import { alteredChunks, forgedChunks, strippedPayloads, wrongChunks } from '../hostile/chunks.ts'
+import { falseEvidence } from '../hostile/evidence.ts'
+import { falseFacts } from '../hostile/facts.ts'
 import { type Behaviour, HostileNode } from '../hostile/hostile-node.ts'
 import { invalidChunks } from '../hostile/invalid.ts'
 import { endlessRequests, garbage, mute, replays, silence } from '../hostile/messages.ts'
+import { endlessRecords } from '../hostile/records.ts'
 import { absurdCounts, endlessStream, equivocation, farLamports, manyStreams } from '../hostile/streams.ts'
 import type { Fault } from './fault.ts'
 
@@ -22,6 +26,12 @@ const behaviours: Readonly<Record<string, () => Behaviour>> = {
   silence: () => silence,
   'endless-requests': () => endlessRequests,
   garbage: () => garbage,
+  'endless-records': endlessRecords,
+  'false-evidence': () => falseEvidence,
+  'false-facts': () => falseFacts,
+  'wrong-blocks': () => wrongBlocks,
+  'silent-blocks': () => silentBlocks,
+  'block-floods': () => blockFloods,
 }
 
 /** One fault for each kind of hostile node, which is linked to some of the honest ones. */

@@ -44,6 +44,51 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
+    name: 'clock-jumps',
+    share: 0.2,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(2)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => {
+          const { clock } = swarm.any(random)
+          const jump = Math.round((random.chance(0.5) ? 1 : -1) * (1.5 + 8 * random.next()) * hour)
+          clock.wallAtStart += jump
+          swarm.whenFaultsEnd(() => {
+            clock.wallAtStart -= jump
+          })
+        })
+    },
+  },
+  {
+    name: 'slow-disks',
+    share: 0.2,
+    plan: (swarm, random) => {
+      for (const { diskFaults } of swarm.nodes)
+        if (random.chance(0.5)) {
+          diskFaults.delayMs = 1 + random.below(300)
+          diskFaults.failures = random.chance(0.5) ? 0.05 : 0
+        }
+      swarm.whenFaultsEnd(() => {
+        for (const { diskFaults } of swarm.nodes) Object.assign(diskFaults, { delayMs: 0, failures: 0 })
+      })
+    },
+  },
+  {
+    name: 'full-disks',
+    share: 0.2,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(3)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => {
+          const { blocks } = swarm.any(random).files
+          blocks.refusal = random.chance(0.5) ? 'noRoom' : 'failed'
+          swarm.agenda.after(random.next() * 10_000, () => {
+            blocks.refusal = undefined
+          })
+        })
+    },
+  },
+  {
     name: 'clock-skew',
     share: 0.4,
     plan: (swarm, random) => {

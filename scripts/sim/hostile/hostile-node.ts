@@ -1,7 +1,7 @@
 import type { KeyPair } from '../../../src/identity/index.ts'
 import { fullHead, heads, MalformedBytes } from '../../../src/protocol/index.ts'
 import { encodeMessage } from '../../../src/swarm/index.ts'
-import type { Message } from '../../../src/sync/index.ts'
+import { type ExchangeMessage, encodeExchangeMessage, type Message } from '../../../src/sync/index.ts'
 import type { Random } from '../../crash/random.ts'
 import type { SimClock } from '../agenda.ts'
 import type { Endpoint } from '../network.ts'
@@ -18,6 +18,10 @@ export interface Behaviour {
   act?(node: HostileNode, peer: string): void
   /** Answers a request; by default with own chunks, or nothing. */
   answer?(node: HostileNode, peer: string, want: WantMessage): void
+  /** Answers a request for the evidence of a fork; by default not at all. */
+  answerEvidence?(node: HostileNode, peer: string, id: number): void
+  /** Answers a message about blocks; by default it has none. */
+  answerBlocks?(node: HostileNode, peer: string, message: ExchangeMessage): void
   /** Whether it says hello. */
   readonly isMute?: boolean
 }
@@ -36,6 +40,8 @@ export class HostileNode implements Endpoint {
   /** Chunks and heads of honest nodes that it has received. */
   readonly chunks: Uint8Array[] = []
   readonly heads: HeadEntry[] = []
+  /** The identifiers of blocks that honest nodes want. */
+  readonly cids: Uint8Array[] = []
   readonly #behaviour: Behaviour
   readonly #peers = new Map<string, { isReady: boolean }>()
   readonly #streams = new Map<number, OwnStream>()
@@ -88,10 +94,18 @@ export class HostileNode implements Endpoint {
     if (message.is === 'hello') this.#greeted(peer)
     else if (message.is === 'heads') this.#keepHeads(peer, message.entries)
     else if (message.is === 'push' || message.is === 'chunk') this.#keepChunk(message)
+    else if (message.is === 'want-evidence' && this.#isActive) this.#behaviour.answerEvidence?.(this, peer, message.id)
     else if (message.is === 'want' && this.#isActive) {
       if (this.#behaviour.answer === undefined) this.answerHonestly(peer, message)
       else this.#behaviour.answer(this, peer, message)
     }
+  }
+
+  receivedBlocks(peer: string, message: ExchangeMessage): void {
+    if (message.is !== 'block') for (const cid of message.cids) keep(this.cids, cid, this.random)
+    if (!this.#isActive) return
+    if (this.#behaviour.answerBlocks !== undefined) this.#behaviour.answerBlocks(this, peer, message)
+    else if (message.is === 'wantBlocks') this.sendBlocks(peer, { is: 'blocksNotHere', cids: message.cids })
   }
 
   garbled(): void {}
@@ -116,6 +130,10 @@ export class HostileNode implements Endpoint {
 
   send(peer: string, message: Message): void {
     this.sendBytes(peer, encodeMessage(message))
+  }
+
+  sendBlocks(peer: string, message: ExchangeMessage): void {
+    this.sendBytes(peer, encodeExchangeMessage(message))
   }
 
   sendBytes(peer: string, bytes: Uint8Array): void {

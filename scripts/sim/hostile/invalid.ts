@@ -1,4 +1,4 @@
-import { encodeChunk, genesis, type Head, heads } from '../../../src/protocol/index.ts'
+import { encodeChunk, genesis, type Head, heads, shortHead } from '../../../src/protocol/index.ts'
 import { frameOf } from '../../../test/support/events.ts'
 import { simTopic } from '../sim-store.ts'
 import type { Behaviour, HostileNode } from './hostile-node.ts'
@@ -47,6 +47,20 @@ export const invalidChunks: Behaviour = {
     if (node.random.chance(0.2)) sendDescending(node, peer)
     if (node.random.chance(0.1))
       node.send(peer, { is: 'hello', version: 1, features: ['a'], required: ['b'], time: node.clock.now() })
+    // Answered with what it has, when it is asked.
+    const stream = { node: node.key.publicKey, number }
+    const hash = genesis(simTopic, stream)
+    const head = { topic: simTopic, stream, time: node.clock.now(), count: 2, lamport: 2, hash, checkpoint: true }
+    const short = shortHead(heads.sign(head, node.key), simTopic)
+    node.send(peer, {
+      is: 'heads',
+      entries: [{ isFrozen: false, pruned: 0, records: Buffer.alloc(8), head: short }],
+      answer: [],
+    })
+  },
+  answer: (node, peer, { id }) => {
+    const make = chunks[node.random.below(chunks.length)]
+    if (make !== undefined) node.send(peer, { is: 'chunk', id, more: false, chunk: make(node) })
   },
 }
 

@@ -37,6 +37,9 @@ export const garbage: Behaviour = {
   act: (node, peer) => {
     const length = 1 + node.random.below(300)
     node.sendBytes(peer, Buffer.from(Array.from({ length }, () => node.random.below(256))))
+    if (node.random.chance(0.3))
+      node.send(peer, { is: 'addresses', nodes: [{ node: node.key.publicKey, addresses: ['/ip4/192.0.2.1/tcp/1'] }] })
+    if (node.random.chance(0.3)) node.send(peer, { is: 'own-heads', entries: node.heads.slice(0, 10) })
     if (node.random.chance(0.3)) node.send(peer, { is: 'nothing', id: 1 + node.random.below(50), reason: 'notABorder' })
     if (node.random.chance(0.3))
       node.send(peer, { is: 'chunk', id: node.random.below(50), more: true, chunk: Buffer.from('no') })

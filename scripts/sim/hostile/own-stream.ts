@@ -1,5 +1,5 @@
 import type { KeyPair } from '../../../src/identity/index.ts'
-import { encodeChunk, genesis, type Hash, heads, type StreamKey } from '../../../src/protocol/index.ts'
+import { encodeChunk, genesis, type Hash, heads, type Labels, type StreamKey } from '../../../src/protocol/index.ts'
 import { frameOf } from '../../../test/support/events.ts'
 import { simTopic } from '../sim-store.ts'
 
@@ -14,6 +14,7 @@ export interface ForgedChunk {
   readonly lamport: number
   readonly time: number
   readonly payloads: readonly string[]
+  readonly labels?: Labels | undefined
 }
 
 export interface Forged {
@@ -22,12 +23,15 @@ export interface Forged {
   readonly hash: Hash
 }
 
-export function forge({ key, stream, previous, first, lamport, time, payloads }: ForgedChunk): Forged {
+const hostileLabels: Labels = { appId: 'com.example.hostile', tags: ['sim'] }
+
+export function forge({ payloads, labels = hostileLabels, ...place }: ForgedChunk): Forged {
+  const { key, stream, previous, first, lamport, time } = place
   const events = payloads.map((payload, i) => ({
     lamport: lamport + i,
     time,
-    appId: 'com.example.hostile',
-    tags: ['sim'],
+    appId: labels.appId,
+    tags: [...labels.tags],
     payload,
   }))
   const { record, hash } = frameOf(previous, first, events, seed)
@@ -54,15 +58,20 @@ export class OwnStream {
   }
 
   /** Appends events. Returns the chunk with them. */
-  append(payloads: readonly string[], time: number, lamport = this.#lamport): Forged {
-    const key = this.#signer
-    const forged = forge({ key, stream: this.key, previous: this.#hash, first: this.#count, lamport, time, payloads })
+  append(payloads: readonly string[], time: number, lamport = this.#lamport, labels?: Labels): Forged {
+    const place = { key: this.#signer, stream: this.key, previous: this.#hash, first: this.#count, lamport, time }
+    const forged = forge({ ...place, payloads, labels })
     this.#starts.push(this.#count)
     this.chunks.push(forged)
     this.#hash = forged.hash
     this.#count += payloads.length
     this.#lamport = lamport + payloads.length
     return forged
+  }
+
+  /** The lamport timestamp of the next event. */
+  get lamport(): number {
+    return this.#lamport
   }
 
   get count(): number {
