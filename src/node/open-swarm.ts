@@ -25,7 +25,7 @@ export class NodeSwarm {
   readonly #swarm: Swarm
   #discovery: DiscoveryEvents | undefined
 
-  /** The thread of the swarm starts to load. Changed settings are passed on to it. */
+  /** Changed settings are passed on to the swarm. */
   constructor(parts: Parts) {
     const { clock, timers, random, key, settings, health, threads, output, log } = parts
     this.#parts = parts
@@ -53,7 +53,7 @@ export class NodeSwarm {
   readonly removed: Swarm['removed'] = (...removal) => this.#swarm.removed(...removal)
 
   /**
-   * Begins to exchange events when its thread is loaded, which the start of the node does not wait for.
+   * Starts the thread of the swarm, which exchanges events when it is loaded. The start of a node does not wait for it.
    * @param release frees the addresses that were bound for it
    */
   async start(events: Promise<Events>, store: SwarmStore, release: () => Promise<readonly Listening[]>): Promise<void> {

@@ -50,7 +50,8 @@ export class Swarm {
   readonly #restarts = new RestartDelays()
   readonly #waiting = new Set<(snapshot: SwarmSnapshot | undefined) => void>()
   #settings: SwarmSettings
-  #worker: Worker
+  /** The thread; undefined before the first start. */
+  #worker: Worker | undefined
   #loaded = Promise.withResolvers<void>()
   #isLoaded = false
   #started:
@@ -64,11 +65,9 @@ export class Swarm {
   #timer: Timer | undefined
   #isStopping = false
 
-  /** Starts to load the modules of the thread. */
   constructor(options: SwarmOptions) {
     this.#options = options
     this.#settings = options.settings
-    this.#worker = this.#spawn()
   }
 
   /** The last snapshot; undefined before the first one, and while the thread does not run. */
@@ -82,7 +81,9 @@ export class Swarm {
    * @param release frees the addresses to listen at
    */
   async start(store: SwarmStore, release: () => Promise<Listen>): Promise<void> {
-    assert(this.#started === undefined, 'the swarm is started once')
+    assert(this.#worker === undefined && this.#started === undefined, 'the swarm is started once')
+    if (this.#isStopping) return
+    this.#worker = this.#spawn()
     await this.#loaded.promise
     if (this.#isStopping) return
     this.#started = { store, listen: await release(), notices: store.gate && new GateNotices(store.gate) }
@@ -125,13 +126,15 @@ export class Swarm {
     this.#isStopping = true
     const { timers } = this.#options.runtime
     timers.clear(this.#timer)
-    const ended = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     if (this.#isLoaded) {
       this.#post({ do: 'stop' })
       // Peers are told; one that does not take it must not delay the end.
       await Promise.race([ended, sleep(timers, limits.swarmStopMs, { unref: true })])
     }
-    await this.#worker.terminate()
+    await worker.terminate()
     this.#loaded.resolve()
   }
 
@@ -156,6 +159,7 @@ export class Swarm {
     const { key, topic, swarmKey, threads } = this.#options
     const { store, listen } = this.#started
     const worker = this.#worker
+    assert(worker !== undefined, 'the thread was started')
     if (this.#endedBy !== undefined) return Promise.reject(new Error(this.#endedBy))
     return new Promise((resolve, reject) => {
       const take = (message: FromSwarm): void => {
@@ -187,7 +191,7 @@ export class Swarm {
   }
 
   #post(message: ToSwarm): void {
-    this.#worker.postMessage(message)
+    this.#worker?.postMessage(message)
   }
 
   #take(message: FromSwarm): void {
@@ -257,7 +261,7 @@ export class Swarm {
       // Its end starts it again.
       const failed = error instanceof Error ? error : new Error(String(error))
       this.#options.threads.startFailed('swarm', failed)
-      await this.#worker.terminate()
+      await this.#worker?.terminate()
     }
   }
 }

@@ -69,6 +69,7 @@ export class SwarmPart {
       runtime,
       gossipMs: settings.gossipMs,
       pingTimeoutMs: settings.pingTimeoutMs,
+      isReadOnly: settings.isReadOnly,
       random,
       gate,
       onReport: (report) => log.warn(reportText(report)),
@@ -161,9 +162,10 @@ export class SwarmPart {
 
   #apply(settings: SwarmSettings): void {
     const before = this.#settings
-    const { lines, host, log, snapshots } = this.#parts
+    const { lines, host, log, replicator, snapshots } = this.#parts
     this.#settings = settings
     if (settings.logFilter !== before.logFilter) lines.filter = new LogFilter(settings.logFilter)
+    if (settings.isReadOnly !== before.isReadOnly) replicator.setReadOnly(settings.isReadOnly)
     if (settings.mdns !== before.mdns)
       host.setMdns(settings.mdns).catch((error: unknown) => log.error(`mDNS cannot be changed: ${messageOf(error)}`))
     if (settings.announceAddresses.join() !== before.announceAddresses.join())

@@ -16,6 +16,8 @@ export interface SwarmSettings {
   readonly gossipMs: number
   readonly lowLatencyMs: number
   readonly highLatencyMs: number
+  /** Whether this node tells nothing of its own events. */
+  readonly isReadOnly: boolean
   /** The log filter. */
   readonly logFilter: string
 }
