@@ -108,7 +108,7 @@ export class Node {
       const swarmParts = { ...shared, output, background: background.onNotice, log: log.module('swarm') }
       const nodeSwarm = replicates ? new NodeSwarm(swarmParts) : undefined
       swarm = nodeSwarm
-      const swarmSnapshot = (): SwarmSnapshot | undefined => nodeSwarm?.snapshot
+      const swarmSnapshot = nodeSwarm && ((): SwarmSnapshot | undefined => nodeSwarm.snapshot)
       const callbacks = { onDamage, failed, removed: nodeSwarm?.removed, swarm: swarmSnapshot }
       const opening = { account, folder: folder.path, replicates, log: log.module('events'), ...callbacks }
       const openedEvents = openEvents({ ...shared, ...opening })

@@ -11,7 +11,7 @@ import { threadModule } from '../runtime/thread-module.ts'
 import { sleep, type Timer } from '../runtime/timers.ts'
 import type { LogLink, ThreadWatch } from '../store/index.ts'
 import type { OwnStreamsGate } from './own-streams-gate.ts'
-import type { Discovery } from './peers/index.ts'
+import { DiscoveredAddresses, type Discovery } from './peers/index.ts'
 import type { SwarmSnapshot } from './snapshot.ts'
 import { GateNotices } from './thread/remote-gate.ts'
 import { RestartDelays } from './thread/restart-delays.ts'
@@ -58,6 +58,7 @@ export class Swarm {
     | { readonly store: SwarmStore; readonly listen: Listen; readonly notices: GateNotices | undefined }
     | undefined
   #snapshot: SwarmSnapshot | undefined
+  readonly #discovered = new DiscoveredAddresses()
   #openedAt = 0
   /** Why the thread does not run; undefined while it does. */
   #endedBy: string | undefined
@@ -103,6 +104,7 @@ export class Swarm {
 
   /** Another node has published an address of itself, or that it is gone. */
   discovered(discovery: Discovery): void {
+    this.#discovered.take(discovery)
     this.#post({ do: 'discovered', discovery })
   }
 
@@ -169,6 +171,7 @@ export class Swarm {
         }
         this.#openedAt = this.#options.runtime.clock.steadyMs()
         threads.started('swarm')
+        for (const discovery of this.#discovered.all()) this.#post({ do: 'discovered', discovery })
         this.#options.onState(undefined)
         resolve()
       }
