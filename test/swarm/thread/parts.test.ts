@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../../src/base/limits.ts'
-import { KeyPair, peerIdOf } from '../../../src/identity/index.ts'
-import { systemRandom } from '../../../src/runtime/random.ts'
-import { initialPeersOf } from '../../../src/swarm/thread/initial-peers.ts'
 import { Pings } from '../../../src/swarm/thread/pings.ts'
 import { ReasonCounts } from '../../../src/swarm/thread/reason-counts.ts'
 import { GateNotices, RemoteGate } from '../../../src/swarm/thread/remote-gate.ts'
@@ -44,15 +41,6 @@ test('reasons beyond a limit are counted together', () => {
   counts.add('reason 0')
   assert.equal(Object.keys(counts.counts).length, limits.countedReasons + 1)
   assert.deepEqual([counts.counts['reason 0'], counts.counts['other']], [2, 3])
-})
-
-test('initial peers are multiaddrs that end in a peer ID; others are named', () => {
-  const { publicKey } = KeyPair.generate(systemRandom)
-  const good = `/ip4/10.0.0.1/tcp/4001/p2p/${peerIdOf(publicKey)}`
-  const { peers, problems } = initialPeersOf([good, '/ip4/10.0.0.1/tcp/4001', '/ip4/10.0.0.1/tcp/4001/p2p/Qm', ''])
-  assert.deepEqual(peers, [{ peer: Buffer.from(publicKey).toString('latin1'), address: '/ip4/10.0.0.1/tcp/4001' }])
-  assert.equal(problems.length, 3)
-  for (const problem of problems) assert.match(problem, /^failed to add initial peer /)
 })
 
 test('the gate of the main thread gets all notices, and forgets the peers of a thread that has ended', () => {
