@@ -14,6 +14,7 @@ export {
   Registers,
   rewriteBlockVersion,
   Slots,
+  TransferThrottle,
   verifyBlocks,
 } from './blocks/index.ts'
 export { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from './disk/background.ts'
@@ -42,6 +43,7 @@ export type {
   Appended,
   AppendedFrames,
   AppendRequest,
+  BlockNotice,
   Blocks,
   BlockUsage,
   CacheLimits,
@@ -49,6 +51,8 @@ export type {
   EventLog,
   EventReader,
   EventStore,
+  ExchangedBlocks,
+  FetchedBlock,
   FrameTime,
   HeadPlace,
   OwnHistory,
@@ -64,6 +68,7 @@ export type {
   StartMarks,
   StreamHead,
   StreamStatus,
+  WantedList,
   WantPlace,
 } from './port/index.ts'
 export {
@@ -77,7 +82,7 @@ export {
   type VerifyReport,
   verifyLog,
 } from './sqlite/index.ts'
-export { CalledThread, type DiskUse, serveCalls } from './threads/calls/calls.ts'
+export { CalledThread, type DiskUse, type LinkTarget, serveCalls } from './threads/calls/calls.ts'
 export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
 export type { LogLink } from './threads/link/log-link.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
