@@ -12,6 +12,7 @@ const roots: readonly string[] = [
   'events/query/query-thread.ts',
   'store/threads/calls/blob-thread.ts',
   'store/threads/verifier/verifier-thread.ts',
+  'swarm/thread/swarm-thread.ts',
   'store/threads/reader/reader-thread.ts',
   'store/threads/writer/writer-thread.ts',
 ]

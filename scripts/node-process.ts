@@ -39,7 +39,9 @@ export class NodeProcess {
     const options = ['--random', '--print-addresses', '--exit-on-stdin-close', '--working-dir', this.folder]
     const run = [...execArgv, join(unpacked, 'bin/shoal'), 'run', ...options, ...(given.options ?? [])]
     const [command, args] = inShell(before, process.execPath, run)
-    this.#child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...env } })
+    // Nodes of scripts must not find others.
+    const standalone = { SHOAL_STANDALONE: '1' }
+    this.#child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...standalone, ...env } })
     // Ignores EPIPE of a node that was killed.
     this.#child.stdin?.on('error', () => {})
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {

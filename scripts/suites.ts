@@ -10,5 +10,5 @@ export const apart: readonly string[] = ['browser', 'clients', 'disk', 'network'
 export function patterns(): string[] {
   const folders = readdirSync(tests, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const suites = folders.map(({ name }) => name).filter((name) => !apart.includes(name))
-  return [`test/{${suites.join()}}/*.test.ts`]
+  return [`test/{${suites.join()}}/**/*.test.ts`]
 }

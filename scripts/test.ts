@@ -9,7 +9,9 @@ const given = process.argv.slice(2)
 const files = given.length > 0 ? given : patterns()
 
 // Every test file and every node it starts is a process that compiles the same source.
-const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'), ...process.env }
+const compiled = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') }
+// Nodes of tests must not find each other; those of the tests of the swarm say so.
+const env = { ...compiled, SHOAL_STANDALONE: '1', ...process.env }
 // Many test files mostly wait for processes and disks: one per processor.
 const together = `--test-concurrency=${availableParallelism()}`
 const args = ['--test', together, '--test-timeout=600000', '--test-reporter=spec', ...files]

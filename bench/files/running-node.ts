@@ -23,7 +23,8 @@ export class RunningNode {
   static async start(): Promise<RunningNode> {
     const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-files-'))
     const command = join(import.meta.dirname, '../../bin/shoal')
-    const args = ['run', '--random', '--print-addresses', '--exit-on-stdin-close', '--working-dir', folder]
+    const options = ['--random', '--standalone', '--print-addresses', '--exit-on-stdin-close']
+    const args = ['run', ...options, '--working-dir', folder]
     const child = spawn(process.execPath, [command, ...args], { stdio: ['pipe', 'pipe', 'ignore'] })
     const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
     const { api, pid } = JSON.parse(line) as { api: string[]; pid: number }

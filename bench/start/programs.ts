@@ -48,7 +48,7 @@ export function layOut(temporary: string): Programs {
 /** The environment without variables that affect the start of Node or shoal. */
 function cleanEnvironment(temporary: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(NODE_|SHOAL_|ACTYX_|RUST_LOG$)/.test(name))
-  return { ...Object.fromEntries(kept), TMPDIR: temporary, TEMP: temporary, TMP: temporary }
+  return { ...Object.fromEntries(kept), SHOAL_STANDALONE: '1', TMPDIR: temporary, TEMP: temporary, TMP: temporary }
 }
 
 function shoal(at: string, folder: string, env: NodeJS.ProcessEnv): Launch {

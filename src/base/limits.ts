@@ -97,6 +97,17 @@ export const limits = {
   dialsAtOnce: 2,
   /** Milliseconds after which an attempt to connect is given up: long, for a swarm that starts all at once. */
   dialMs: 30_000,
+  /** Messages of a peer that may overtake its hello. */
+  earlyMessages: 64,
+  /** Reasons of failed connections that are counted one by one. */
+  countedReasons: 32,
+  /** Shortest and longest time in milliseconds after which the swarm thread is started again. */
+  minThreadRestartMs: 1000,
+  maxThreadRestartMs: 60_000,
+  /** Milliseconds to wait for a snapshot of the swarm. */
+  swarmSnapshotTimeoutMs: 1000,
+  /** Milliseconds for the swarm thread to say goodbye when the node stops. */
+  swarmStopMs: 2000,
   /** Milliseconds without a connection after which the node with the lower ID dials as well. */
   lowerDialsAfterMs: 5000,
   /** Shortest time before an address is dialled again, in milliseconds; doubled with each failure. */
@@ -119,6 +130,8 @@ export const limits = {
   keptOutPeers: 1024,
   /** Maximum number of heads in a replication message; more are sent in several. */
   headsPerMessage: 4096,
+  /** Heads of streams that are kept decoded, because all peers send the same ones. */
+  knownHeads: 16_384,
   /** Maximum size of a signed head without its topic. */
   headBytes: 256,
   /** Maximum number of features that a node names in its hello. */
@@ -147,6 +160,52 @@ export const limits = {
   forwards: 4096,
   /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */
   forwardedBytes: 1024 * 1024,
+  /** Maximum size of a message on the live stream: the heads of a large table. */
+  liveMessageBytes: 2 * 1024 * 1024,
+  /** Maximum size of a topic that a node names when it connects: 60 characters. */
+  openingBytes: 240,
+  /** Bytes of messages for a peer that wait to be sent, at which its session is closed: a largest one and others. */
+  sessionQueueBytes: 32 * 1024 * 1024,
+  /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
+  congestedBytes: 1024 * 1024,
+  /** Bytes of incomplete messages of all peers, at which the session with the largest one is closed. */
+  unreadSwarmBytes: 48 * 1024 * 1024,
+  /** Length of the display name of another node, in characters; the rest is cut off. */
+  agentLength: 256,
+  /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */
+  connectionBufferBytes: 8 * 1024 * 1024,
+  /** Streams of a connection that are open at the same time, in each direction. */
+  streamsPerConnection: 8,
+  /** Streams that a peer may open during the life of a connection; a node opens four. */
+  streamsOfConnection: 64,
+  /** Open connections to other nodes. */
+  swarmConnections: 512,
+  /** Connections of other nodes that are being set up: all nodes of a site may restart at once. */
+  pendingSwarmConnections: 256,
+  /** Connections of other nodes that are accepted per second from one address, where several nodes may run. */
+  swarmConnectionsPerSecond: 200,
+  /** Milliseconds within which the nonces of the swarm key have to be exchanged. */
+  swarmKeyTimeoutMs: 5000,
+  /** Milliseconds within which a connection has to be encrypted and its streams opened; long for a site that restarts. */
+  sessionSetupMs: 30_000,
+  /** Milliseconds for which a session waits for the name and addresses of its peer. */
+  identifyMs: 5000,
+  /** Milliseconds within which a message has to arrive completely. */
+  incompleteMessageMs: 60_000,
+  /** Milliseconds for which a session that is closed still sends and receives what waits. */
+  sessionCloseMs: 5000,
+  /** Milliseconds for which the last bytes of a connection may take to be sent, before it is cut. */
+  connectionCloseMs: 1000,
+  /** Milliseconds between two checks whether the sessions make progress. */
+  sessionCheckMs: 5000,
+  /** Milliseconds between two announcements of a node on the local network. */
+  mdnsIntervalMs: 10_000,
+  /** Shortest time between two answers to queries on the local network, in milliseconds. */
+  mdnsAnswerMs: 1000,
+  /** Packets of multicast DNS that are read per interval; most belong to other programs. */
+  mdnsPackets: 5000,
+  /** Maximum size of a packet of multicast DNS that is read. */
+  mdnsPacketBytes: 9000,
   /** Maximum size of a message of the exchange of blocks: a block of 512 KiB and its envelope. */
   exchangeMessageBytes: 512 * 1024 + 128,
   /** Maximum size of a content identifier in a message; those of blocks have 36 bytes. */

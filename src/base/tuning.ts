@@ -23,6 +23,10 @@ export const tuning = {
   sliceMs: 10,
   /** Time slice of reads for other nodes in milliseconds, before messages of other nodes are processed. */
   peerReadSliceMs: 4,
+  /** Minimum interval of snapshots of the swarm in milliseconds, while something changes. */
+  swarmSnapshotMs: 1000,
+  /** Interval of snapshots of the swarm in milliseconds, while nothing changes. */
+  swarmStatusMs: 10_000,
   /** First time slice of a query while others wait, in milliseconds: most queries finish within it. */
   firstSliceMs: 2,
   /** Milliseconds after which the slice of a long job ends early for a new query or subscription. */
@@ -33,6 +37,8 @@ export const tuning = {
   starvingMs: 50,
   /** Young generation of a thread's heap in MiB: a scavenge frees buffers that are garbage. */
   youngGenerationMb: 4,
+  /** Young generation of the swarm thread in MiB: messages are short-lived. */
+  swarmYoungGenerationMb: 8,
   /** Young generation of a reader thread in MiB: queries allocate much, and get slower with less. */
   readerYoungGenerationMb: 8,
   /** Maximum number of reader threads. There is one less than processors, but at least one. */
@@ -89,6 +95,10 @@ export const tuning = {
   pushBytes: 32 * 1024,
   /** Bytes of events that a request may be answered with at once. */
   wantBytes: 4 * 1024 * 1024,
+  /** Bytes that are passed to a stream at a time, so that others get their turn; with its envelope one noise message. */
+  streamSliceBytes: 32 * 1024,
+  /** Bytes that a peer may send on a stream before they are read, the least that yamux allows: bounds delay and memory. */
+  streamWindowBytes: 256 * 1024,
   /** Size from which on a chunk is compressed for another node. */
   compressMessageFrom: 1024,
   /** Milliseconds in which stored events are gathered before their node is told. */

@@ -48,6 +48,7 @@ function runCommand(finish: Finish): Command {
       '--memory-limit <size>',
       'memory limit for all clients together, like 256MiB (default: 512MiB, at most a quarter of the process memory; env: SHOAL_MEMORY_LIMIT)',
     )
+    .option('--standalone', 'exchange nothing with other nodes (env: SHOAL_STANDALONE)')
     .addOption(new Option('--retention-interval <ms>', 'interval of the retention task').hideHelp())
     .addOption(new Option('-r, --random', 'let the system pick all ports').hideHelp())
     .option(

@@ -8,6 +8,7 @@ const names = {
   logFilter: ['SHOAL_LOG', 'RUST_LOG'],
   memoryLimit: ['SHOAL_MEMORY_LIMIT'],
   rootPublicKey: ['SHOAL_ROOT_PUBLIC_KEY'],
+  standalone: ['SHOAL_STANDALONE'],
 } as const
 
 /** Reads an environment variable, by our name or that of the reference system. An empty value counts as unset. */

@@ -1,5 +1,6 @@
 export type { FileBlocks } from './file-blocks.ts'
 export { type Duration, Files, type FilesOptions } from './files.ts'
+export { linesOf } from './lines.ts'
 export { sniffedBytes, typeByContent, typeByName } from './media-types.ts'
 export { isName } from './names.ts'
 export type { Child, Content, Found, NamedContent } from './thread/index.ts'

@@ -7,7 +7,6 @@ import {
   Hosts,
   HttpService,
   ParseQueue,
-  type SwarmInfo,
   Websites,
 } from '../api/index.ts'
 import { storableTime } from '../base/timestamps.ts'
@@ -19,6 +18,8 @@ import type { Health } from '../observability/health.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Settings } from '../settings/index.ts'
+import { addSwarmMetrics } from './swarm-metrics.ts'
+import { type LatestSnapshot, swarmInfo } from './swarm-status.ts'
 
 /** Command-line options of the API. */
 export interface ApiOptions {
@@ -43,6 +44,8 @@ interface Parts extends Runtime {
   readonly metrics: Metrics
   readonly connections: Connections
   readonly log: Logger
+  /** What is known about the swarm; without it the node exchanges nothing with others. */
+  readonly swarm?: LatestSnapshot
 }
 
 /** Domains that resolve to this machine everywhere: the one of existing apps and bookmarks, and shoal's own. */
@@ -51,11 +54,10 @@ const namingDomains = { usual: 'actyx.localhost', own: 'shoal.localhost' } as co
 export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const { rootKey, hosts, corsOrigins, namingDomain = namingDomains.usual } = options
   const { key, startCounter, settings, health, events, files, blobs, metrics, connections, log, clock, timers } = parts
+  const latest: LatestSnapshot = parts.swarm ?? (() => undefined)
   const nodeId = nodeIdOf(key.publicKey)
   // Tokens are issued even while the clock is wrong: reading events needs one.
   const tokens = new Tokens(key, startCounter, () => storableTime(clock.now()))
-  // Without replication over the network the swarm has one node.
-  const swarm = (): SwarmInfo => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } })
   const routes = apiRoutes({
     nodeId,
     health,
@@ -69,14 +71,9 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     licensing: () => settings.document.licensing,
     clock,
     timers,
-    swarm,
+    swarm: () => swarmInfo(nodeId, latest()),
   })
-  metrics.gauge('peers_connected', 'Connected nodes of the swarm.', () => ({
-    value: swarm().connectedNodes,
-  }))
-  metrics.gauge('peers_discovered', 'Known nodes of the swarm.', () => ({
-    value: Object.keys(swarm().peersStatus).length - 1,
-  }))
+  addSwarmMetrics(metrics, latest)
   const requests = metrics.counter('shoal_http_requests_total', 'Requests to the API, by response status.', 'status')
   const socketErrors = metrics.counter(
     'shoal_socket_errors_total',

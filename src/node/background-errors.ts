@@ -21,6 +21,7 @@ const subjects: Readonly<Record<BackgroundWork, string>> = {
   prune: 'removing events beyond the limits of their streams',
   evict: 'evicting blocks of files',
   follow_files: 'following the events of files',
+  discovery: 'exchanging addresses of nodes by events',
   keep_files: 'keeping the files that apps ask for',
   fetch_files: 'fetching files of other nodes',
   count_events: 'noting the number of events',

@@ -108,6 +108,8 @@ export class Listeners {
   readonly #log: Logger
   readonly #runtime: Runtime
   #servers: Server[] = []
+  /** Those of the swarm port among them. */
+  readonly #swarm: Server[] = []
   #api: HttpService | undefined
   #addresses: Record<keyof Endpoints, readonly Listening[]> = { api: [], admin: [], swarm: [] }
 
@@ -135,11 +137,21 @@ export class Listeners {
       const makeServer = (): Server => {
         const server = unlimited()
         connectionLimits[part.name].add(server)
+        if (part.name === 'swarm') this.#swarm.push(server)
         return server
       }
       this.#addresses[part.name] = await this.#bind(resolved[part.name], bindRules[part.name], makeServer)
       for (const at of this.#addresses[part.name]) log.as(part.target).info(part.text(at))
     }
+  }
+
+  /** Frees the addresses that were bound for the swarm, so that its thread can listen there. */
+  async releaseSwarm(): Promise<readonly Listening[]> {
+    this.#health.set('Swarm', 'starting')
+    const servers = this.#swarm.splice(0)
+    this.#servers = this.#servers.filter((server) => !servers.includes(server))
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    return this.#addresses.swarm
   }
 
   /** Graceful shutdown: stops accepting, lets requests finish within the grace period, then closes all connections. */

@@ -13,9 +13,10 @@ type Measured = readonly [
 /** The type codes of metrics in a metrics event. */
 const kinds: Readonly<Record<Metric['type'], number>> = { counter: 0, gauge: 1, histogram: 4 }
 
-/** The payload of a metrics event: a snapshot of all metrics. */
+/** The payload of a metrics event: a snapshot of all metrics, except those per peer: it would grow with the swarm. */
 export function metricsPayload(metrics: Metrics, milliseconds: number): Measured[] {
-  return metrics.all.map((metric) => {
+  const families = metrics.all.filter(({ isPerPeer }) => isPerPeer !== true)
+  return families.map((metric) => {
     const bodies = metric.type === 'histogram' ? [histogram(metric, milliseconds)] : numbers(metric, milliseconds)
     return [metric.name, metric.help, bodies.map((body) => [kinds[metric.type], body] as const)]
   })

@@ -4,7 +4,7 @@ import { MemoryAccount } from '../client-memory/account.ts'
 import { defaultMemoryLimit } from '../client-memory/memory-limit.ts'
 import type { Events } from '../events/index.ts'
 import type { Files } from '../files/index.ts'
-import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
+import { type KeyPair, type NodeId, nodeIdOf, peerIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../logging/index.ts'
 import { Health } from '../observability/health.ts'
 import { addProcessMetrics, Metrics } from '../observability/metrics.ts'
@@ -13,6 +13,7 @@ import { type Runtime, systemRuntime } from '../runtime/system-runtime.ts'
 import { versionString } from '../runtime/version.ts'
 import { clampSettings, publicSwarmKey, Settings, type SettingsDocument } from '../settings/index.ts'
 import { blobFile, DataFolder, NodeDatabase, type StoreDamage, ThreadedBlobs, topicFiles } from '../store/index.ts'
+import type { SwarmSnapshot } from '../swarm/index.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { BackgroundErrors } from './background-errors.ts'
 import { availableConnections, connectionLimits } from './connection-limits.ts'
@@ -21,6 +22,7 @@ import { type Addresses, checkAddresses, type Endpoints, Listeners } from './lis
 import { Maintenance } from './maintenance.ts'
 import { openEvents } from './open-events.ts'
 import { openFiles } from './open-files.ts'
+import { NodeSwarm } from './open-swarm.ts'
 import { ThreadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
@@ -35,7 +37,7 @@ export interface NodeOptions {
   readonly memoryLimit?: number
   /** Interval of pruning in milliseconds; by default it follows from the limits in the settings. */
   readonly retentionMs?: number
-  /** Whether events are exchanged with other nodes. False until there are connections to them; for tests. */
+  /** Whether events are exchanged with other nodes. */
   readonly replicates?: boolean
   /** Called on a fatal failure: the node should be stopped then. */
   readonly failed?: (error: Error) => void
@@ -83,6 +85,7 @@ export class Node {
     let disk: DiskErrors | undefined
     let background: BackgroundErrors | undefined
     let threads: ThreadFailures | undefined
+    let swarm: NodeSwarm | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, clock, log)
@@ -101,9 +104,15 @@ export class Node {
       }
       const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
       const onDamage = damageReporter(health, metrics, log.module('store'))
-      const { replicates = false } = options
-      const opening = { account, folder: folder.path, replicates, log: log.module('events'), onDamage, failed }
-      events = openEvents({ ...shared, ...opening })
+      const { replicates = false, output } = options
+      const swarmParts = { ...shared, output, background: background.onNotice, log: log.module('swarm') }
+      const nodeSwarm = replicates ? new NodeSwarm(swarmParts) : undefined
+      swarm = nodeSwarm
+      const swarmSnapshot = (): SwarmSnapshot | undefined => nodeSwarm?.snapshot
+      const callbacks = { onDamage, failed, removed: nodeSwarm?.removed, swarm: swarmSnapshot }
+      const opening = { account, folder: folder.path, replicates, log: log.module('events'), ...callbacks }
+      const openedEvents = openEvents({ ...shared, ...opening })
+      events = openedEvents.then(({ events }) => events)
       // Not unhandled: it is awaited below, after the ports are open.
       events.catch(() => {})
       files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })
@@ -125,20 +134,22 @@ export class Node {
       background.setRetry(['prune'], () => tasks.prune())
       background.setRetry(['metrics_event'], () => tasks.publishMetrics())
       const connections = connectionsOf(account, metrics, log.module('api'), runtime)
-      const parts = { ...shared, events, files, blobs, connections, log: log.module('api') }
+      const parts = { ...shared, events, files, blobs, connections, swarm: swarmSnapshot, log: log.module('api') }
       const api = apiService(options.api ?? {}, parts)
       const reports = [disk, background, threads]
-      const resources = { folder, database, events, files, maintenance, blobs, reports, health, listeners, log }
+      const resources = { folder, database, events, files, maintenance, blobs, reports, health, listeners, swarm, log }
       const node = new Node(identity, settings, resources)
       log.debug('starting', { nodeId: node.id, cycle: node.startCounter, version: versionString })
       mayHaveServed = true
       const perPort = connectionLimits(available, metrics, log, clock)
       await listeners.open(options.endpoints, api, connections, perPort)
-      await events
+      const { store } = await openedEvents
+      if (nodeSwarm !== undefined) await nodeSwarm.start(events, store, await listeners.releaseSwarm())
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {
       maintenance?.stop()
+      await swarm?.stop()
       for (const report of [disk, background, threads]) report?.stop()
       await listeners.close()
       // Errors of the cleanup follow from the error that is thrown.
@@ -156,6 +167,11 @@ export class Node {
     return this.#resources.listeners.addresses
   }
 
+  /** The ID by which other nodes connect to it, in `/swarm/initialPeers`. */
+  get peerId(): string {
+    return peerIdOf(this.key.publicKey)
+  }
+
   get usesPublicSwarmKey(): boolean {
     return usesPublicKey(this.settings.document)
   }
@@ -167,13 +183,16 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, files, maintenance, blobs, reports, health, database, folder, log } = this.#resources
+    const { listeners, events, files, maintenance, blobs, reports, health, swarm, database, folder, log } =
+      this.#resources
     maintenance.stop()
     for (const report of reports) report.stop()
     const opened = await events
     opened.stopReading()
     await listeners.close()
     health.set('Events', 'stopping')
+    // Before the store, which it is linked to.
+    await swarm?.stop()
     await (await files).close()
     await opened.close()
     await blobs.close()
@@ -197,6 +216,7 @@ interface Resources {
   readonly reports: readonly { stop(): void }[]
   readonly health: Health
   readonly listeners: Listeners
+  readonly swarm: NodeSwarm | undefined
   readonly log: Logger
 }
 

@@ -8,6 +8,7 @@ import type { Metrics } from '../observability/metrics.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { clampSettings, type Settings, type SettingsDocument } from '../settings/index.ts'
 import {
+  type EventStoreOptions,
   makeFolders,
   SqliteEventStore,
   type StoreDamage,
@@ -15,10 +16,11 @@ import {
   topicFile,
   topicsFolder,
 } from '../store/index.ts'
-import { OwnStreamsGate } from '../swarm/index.ts'
+import { OwnStreamsGate, type SwarmStore } from '../swarm/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 import { ReadingMetrics } from './reading-metrics.ts'
+import { aheadOfPeers, heardOffsets, type LatestSnapshot } from './swarm-status.ts'
 
 /** Buckets for the number of requests per group commit. */
 const powersOfTwo = Array.from({ length: 10 }, (_, exponent) => 2 ** exponent)
@@ -37,18 +39,28 @@ interface Parts extends Runtime {
   readonly background: BackgroundErrors
   /** Called for damage that was found when the store was opened. */
   readonly onDamage: (damage: StoreDamage) => void
+  /** Called when own events were pruned, or redacted with this record. */
+  readonly removed: EventStoreOptions['removed']
   /** Called when events cannot be stored any more. */
   readonly failed: (error: Error) => void
   readonly threads: ThreadWatch
+  /** What is known about the swarm; without it the node exchanges nothing with others. */
+  readonly swarm?: LatestSnapshot
+}
+
+interface OpenedEvents {
+  readonly events: Events
+  /** What the swarm needs of the store. */
+  readonly store: SwarmStore
 }
 
 /**
  * Opens the events of the topic in the settings. Changes of routes, retention and caches take effect at once, a change
  * of the topic with the next start.
  */
-export async function openEvents(parts: Parts): Promise<Events> {
+export async function openEvents(parts: Parts): Promise<OpenedEvents> {
   const { folder, key, settings, health, metrics, account, log, disk, background, onDamage, failed, threads } = parts
-  const { clock, timers, random } = parts
+  const { clock, timers, random, swarm: swarmSnapshot } = parts
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events published by apps on this node.')
   const commits = metrics.histogram('shoal_commit_requests', 'Publish requests per group commit.', powersOfTwo)
@@ -69,6 +81,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
       committed: (requests) => commits.observe(requests),
       onDamage,
       failed,
+      ...(parts.removed && { removed: parts.removed }),
       threads,
       disk: disk.onNotice,
       background: background.onNotice,
@@ -85,6 +98,8 @@ export async function openEvents(parts: Parts): Promise<Events> {
       log,
       clock,
       timers,
+      heard: () => heardOffsets(swarmSnapshot?.()),
+      aheadOfPeers: () => aheadOfPeers(swarmSnapshot?.()),
       startReading: (job, request) => {
         const reading = store.start(job, request)
         // The node's own queries are not measured.
@@ -100,7 +115,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
       if (paths.some((path) => path.startsWith('/eventRouting'))) events.streams = after.eventRouting.streams
     })
     health.set('Events', 'started')
-    return events
+    return { events, store: { link: () => store.link(), gate } }
   } catch (error) {
     health.set('Events', 'failed')
     throw error

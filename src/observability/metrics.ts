@@ -18,6 +18,8 @@ export interface Distribution {
 interface Described {
   readonly name: string
   readonly help: string
+  /** Whether it has a sample per peer: such families are left out of metrics events, which all nodes store. */
+  readonly isPerPeer?: boolean
 }
 
 /** A metric family: all samples with one name. */
@@ -104,6 +106,11 @@ export class Metrics {
   /** A counter whose values are kept elsewhere and read on collection. */
   counted(name: string, help: string, samples: () => Iterable<Sample>): void {
     this.#metrics.push({ name, help, type: 'counter', samples })
+  }
+
+  /** A counter or gauge with a sample per peer, which is read on collection. */
+  perPeer(type: 'counter' | 'gauge', name: string, help: string, samples: () => Iterable<Sample>): void {
+    this.#metrics.push({ name, help, type, samples, isPerPeer: true })
   }
 
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {

@@ -89,6 +89,7 @@ export {
   isOwnStream,
   isSameStream,
   nameOfStream,
+  nodeOfStreamName,
   ownStreamKey,
   type ReceiveContext,
   requireForgettable,

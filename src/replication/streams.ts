@@ -45,9 +45,17 @@ export function requireForgettable(stream: StreamKey, context: TopicContext): vo
     throw new ShoalError('ERR_INVALID_INPUT', 'A stream of this node cannot be forgotten, only those of other nodes.')
 }
 
+/** The characters of a public key in the name of a stream. */
+const nodeLength = 32
+
 /** A name for a stream that is unique within its topic, as a key of maps. */
 export function nameOfStream({ node, number }: StreamKey): string {
   return `${Buffer.from(node.buffer, node.byteOffset, node.length).toString('latin1')}${number}`
+}
+
+/** The public key of the node of a stream as latin1, from the name of the stream. */
+export function nodeOfStreamName(name: string): string {
+  return name.slice(0, nodeLength)
 }
 
 /** Throws when a signed record is for another topic. */

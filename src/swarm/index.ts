@@ -4,4 +4,7 @@ export { type PeerState, Replicator, type ReplicatorOptions, type Transport } fr
 export { OwnStreamsGate } from './own-streams-gate.ts'
 export { type Discovery, discoveryPayload, isPublic, parseDiscovery } from './peers/index.ts'
 export type { PeerConnection, PingStatistics, SwarmCounters, SwarmSnapshot } from './snapshot.ts'
+export { Swarm, type SwarmOptions, type SwarmStore } from './swarm.ts'
 export { swarmPort } from './swarm-port.ts'
+export { swarmSettingsOf } from './swarm-settings.ts'
+export type { SwarmSettings } from './thread/thread-messages.ts'

@@ -1,13 +1,16 @@
 import { format } from '../base/format.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
-import { fullHead, heads, MalformedBytes, type StreamKey, shortHead, signedHeadOf } from '../protocol/index.ts'
-import { nameOfStream } from '../replication/index.ts'
+import { shortHead, signedHeadOf } from '../protocol/index.ts'
+import { nameOfStream, nodeOfStreamName } from '../replication/index.ts'
 import type { Effect } from './effects.ts'
+import { isVerified } from './known-heads.ts'
+import { latin1Of } from './latin1.ts'
 import type { HeadEntry } from './messages.ts'
 import { nextStep, type Step } from './next-step.ts'
-import { type Claim, nameOfNode, type Peer } from './peer.ts'
+import type { Claim, Peer } from './peer.ts'
 import type { Request } from './requests.ts'
+import { Schedule } from './schedule.ts'
 import { type SyncState, send } from './sync-state.ts'
 
 /** What `CatchUp` cannot do itself. */
@@ -18,26 +21,35 @@ export interface CatchUpActions {
   closeBadHead(peer: Peer, now: number): Effect[]
 }
 
+/** A peer that has something of a stream, and what to ask it for. */
+interface Source {
+  readonly peer: Peer
+  readonly claim: Claim
+  readonly step: Step
+}
+
 /** Asks peers for what they have and this node has not. */
 export class CatchUp {
   readonly #state: SyncState
-  /** The streams of which a peer may have something. */
-  readonly #behind = new Set<string>()
+  /** Streams of which something has changed since they were looked at. */
+  readonly #changed = new Set<string>()
+  /** By peer: streams for which it can be asked as soon as it has room for another request. */
+  readonly #blocked = new Map<string, Set<string>>()
+  /** When streams are looked at again, because a peer may be asked then. */
+  readonly #schedule = new Schedule()
+  /** The number of closed requests when the blocked streams were looked at. */
+  #closedRequests = 0
   readonly #actions: CatchUpActions
 
   constructor(state: SyncState, actions: CatchUpActions) {
     this.#state = state
     this.#actions = actions
+    state.requests.onClose = ({ name }) => this.#changed.add(name)
   }
 
   /** When a peer that had nothing to send may be asked again. */
   get wakeAt(): number {
-    let at = Number.POSITIVE_INFINITY
-    for (const name of this.#behind)
-      if (!this.#state.requests.isBusy(name))
-        for (const { peer, claim } of this.#sources(name))
-          if (this.#state.requests.hasRoomFor(peer.name)) at = Math.min(at, claim.askFrom)
-    return at
+    return this.#schedule.next
   }
 
   /** A peer says what it has of a stream. */
@@ -50,15 +62,14 @@ export class CatchUp {
         pruned: 0,
         hash: undefined,
         records: undefined,
-        signed: undefined,
-        isVerified: true,
+        head: undefined,
         askFrom: now,
         areRecordsKnown: false,
       })
       return []
     }
     const { pruned, records } = entry
-    return this.#claimHead(peer, entry.head, { pruned, records: Buffer.from(records).toString('latin1') }, now)
+    return this.#claimHead(peer, entry.head, { pruned, records: latin1Of(records) }, now)
   }
 
   /** A peer has sent events, so it has them. */
@@ -73,10 +84,9 @@ export class CatchUp {
     said: Pick<Claim, 'pruned' | 'records'> | undefined,
     now: number,
   ): Effect[] {
-    const { topic, isInDoubt } = this.#state.options
-    const signed = fullHead(short, topic)
-    const { stream, count, hash } = heads.decode(signed)
-    const name = nameOfStream(stream)
+    const { isInDoubt } = this.#state.options
+    const head = this.#state.knownHeads.of(short)
+    const { stream, name, count, hash } = head
     const before = peer.claims.get(name)
     const { pruned, records } = said ?? { pruned: before?.pruned ?? 0, records: undefined }
     const isSame = before !== undefined && before.count === count && before.hash === hash
@@ -87,8 +97,7 @@ export class CatchUp {
       pruned,
       hash,
       records,
-      signed,
-      isVerified: false,
+      head,
       // Pushed events are not asked for while they are being stored.
       askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : now,
       areRecordsKnown: isSame && before.records === records && before.pruned === pruned && before.areRecordsKnown,
@@ -103,26 +112,27 @@ export class CatchUp {
   #keep(peer: Peer, name: string, claim: Claim): void {
     if (!peer.claims.has(name) && peer.claims.size >= format.streamsPerTopic) return
     peer.claims.set(name, claim)
-    this.#behind.add(name)
+    const isNews = nextStep(claim, this.#state.table.get(name), this.#whose(name, peer)) !== undefined
+    if (isNews && !this.#state.requests.isBusy(name)) this.#changed.add(name)
   }
 
   /** The stream is looked at again, because something of it has changed. */
   again(name: string): void {
-    this.#behind.add(name)
+    this.#changed.add(name)
   }
 
   /** A peer may be asked for a stream at once. */
   now(peer: string, name: string, now: number): void {
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     if (claim !== undefined) claim.askFrom = now
-    this.#behind.add(name)
+    this.#changed.add(name)
   }
 
   /** A peer is not asked for a stream for a while. */
   later(peer: string, name: string, now: number, ms: number = limits.wantRetryMs): void {
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     if (claim !== undefined) claim.askFrom = now + ms
-    this.#behind.add(name)
+    this.#changed.add(name)
   }
 
   /** Ends a request, and leaves its peer alone for a while. */
@@ -131,42 +141,83 @@ export class CatchUp {
     this.later(request.peer, request.name, now, ms)
   }
 
-  /** Asks for all that can be asked for now. */
+  /** A peer is gone. */
+  disconnected(peer: string): void {
+    this.#blocked.delete(peer)
+  }
+
+  /** Asks for all that can be asked for now. Looks only at the streams for which that may have changed. */
   ask(now: number): Effect[] {
+    for (const name of this.#schedule.take(now)) this.#changed.add(name)
+    const effects: Effect[] = []
+    for (const name of this.#changed) {
+      this.#changed.delete(name)
+      effects.push(...this.#look(name, now))
+    }
+    const { closed } = this.#state.requests
+    if (closed === this.#closedRequests) return effects
+    this.#closedRequests = closed
+    return [...effects, ...this.#askBlocked(now)]
+  }
+
+  /** Requests have ended: asks for streams that have waited for that. */
+  #askBlocked(now: number): Effect[] {
     const { requests } = this.#state
     const effects: Effect[] = []
-    for (const name of [...this.#behind]) {
-      if (requests.isBusy(name)) continue
-      const sources = [...this.#sources(name)]
-      if (sources.length === 0) this.#behind.delete(name)
-      const able = sources.filter(({ peer, claim }) => claim.askFrom <= now && requests.hasRoomFor(peer.name))
-      const best = able.reduce<(typeof able)[number] | undefined>(
-        (a, b) => (a !== undefined && requests.countOf(a.peer.name) <= requests.countOf(b.peer.name) ? a : b),
-        undefined,
-      )
-      if (best !== undefined) effects.push(...this.#start(best.peer, best.claim, best.step, name, now))
-    }
+    for (const [peer, names] of this.#blocked)
+      for (const name of names) {
+        if (!requests.hasRoomFor(peer)) break
+        names.delete(name)
+        effects.push(...this.#look(name, now))
+      }
     return effects
   }
 
-  /** The peers that have something of a stream which is not here. */
-  *#sources(name: string): Generator<{ peer: Peer; claim: Claim; step: Step }> {
-    const row = this.#state.table.get(name)
-    for (const peer of this.#state.ready()) {
-      const claim = peer.claims.get(name)
-      const step = claim && nextStep(claim, row, this.#whose(claim.stream, peer))
-      if (claim !== undefined && step !== undefined) yield { peer, claim, step }
-    }
-  }
-
-  #whose(stream: StreamKey, { name }: Peer): 'own' | 'theirs' | 'other' {
-    if (this.#state.isOwn(stream)) return this.#state.options.isInDoubt() ? 'other' : 'own'
-    return nameOfNode(stream.node) === name ? 'theirs' : 'other'
-  }
-
-  #start(peer: Peer, claim: Claim, step: Step, name: string, now: number): Effect[] {
+  /** Asks for a stream if that is possible, or notes what it waits for. One with a request waits for its end. */
+  #look(name: string, now: number): Effect[] {
     const { requests } = this.#state
-    if (!isVerified(claim)) return this.#actions.closeBadHead(peer, now)
+    if (requests.isBusy(name)) return []
+    let best: Source | undefined
+    let next = Number.POSITIVE_INFINITY
+    for (const source of this.#sources(name)) {
+      const { peer, claim } = source
+      if (claim.askFrom > now) next = Math.min(next, claim.askFrom)
+      else if (!requests.hasRoomFor(peer.name)) this.#block(peer.name, name)
+      else if (best === undefined || requests.countOf(peer.name) < requests.countOf(best.peer.name)) best = source
+    }
+    if (best !== undefined) return this.#start(best, name, now)
+    if (next < Number.POSITIVE_INFINITY) this.#schedule.add(name, next)
+    return []
+  }
+
+  #block(peer: string, name: string): void {
+    const names = this.#blocked.get(peer)
+    if (names === undefined) this.#blocked.set(peer, new Set([name]))
+    else names.add(name)
+  }
+
+  /** The peers that have something of a stream which is not here. */
+  #sources(name: string): Source[] {
+    const row = this.#state.table.get(name)
+    const sources: Source[] = []
+    for (const peer of this.#state.peers.values()) {
+      const claim = peer.isReady ? peer.claims.get(name) : undefined
+      const step = claim && nextStep(claim, row, this.#whose(name, peer))
+      if (claim !== undefined && step !== undefined) sources.push({ peer, claim, step })
+    }
+    return sources
+  }
+
+  #whose(name: string, peer: Peer): 'own' | 'theirs' | 'other' {
+    const { ownName, options } = this.#state
+    const node = nodeOfStreamName(name)
+    if (node === ownName) return options.isInDoubt() ? 'other' : 'own'
+    return node === peer.name ? 'theirs' : 'other'
+  }
+
+  #start({ peer, claim, step }: Source, name: string, now: number): Effect[] {
+    const { requests } = this.#state
+    if (claim.head !== undefined && !isVerified(claim.head)) return this.#actions.closeBadHead(peer, now)
     const { stream } = claim
     if (step.want === 'parting') return this.#actions.startParting(peer, name, now)
     const from = step.want === 'evidence' ? 0 : step.from
@@ -174,17 +225,5 @@ export class CatchUp {
     if (step.want === 'evidence') return [send(peer.name, { is: 'want-evidence', id, stream })]
     if (step.want === 'records') return [send(peer.name, { is: 'want-records', id, stream, from, to: step.to })]
     return [send(peer.name, { is: 'want', id, stream, from, bytes: tuning.wantBytes })]
-  }
-}
-
-function isVerified(claim: Claim): boolean {
-  if (claim.isVerified || claim.signed === undefined) return true
-  try {
-    heads.verify(claim.signed)
-    claim.isVerified = true
-    return true
-  } catch (error) {
-    if (error instanceof MalformedBytes) return false
-    throw error
   }
 }

@@ -20,13 +20,14 @@ export class Forwards {
   readonly #random: () => number
   #waiting: Waiting[] = []
   #bytes = 0
+  #dueAt = Number.POSITIVE_INFINITY
 
   constructor(random: () => number) {
     this.#random = random
   }
 
   get dueAt(): number {
-    return this.#waiting.reduce((at, { dueAt }) => Math.min(at, dueAt), Number.POSITIVE_INFINITY)
+    return this.#dueAt
   }
 
   /** Events beyond the limit are dropped: the peer learns of them from the next digest. */
@@ -36,6 +37,7 @@ export class Forwards {
     const fits = size <= tuning.pushBytes && this.#bytes + size <= limits.forwardedBytes
     if (fits) this.#bytes += size
     const dueAt = now + this.#random() * tuning.forwardDelayMs
+    this.#dueAt = Math.min(this.#dueAt, dueAt)
     this.#waiting.push({ ...forward, chunk: fits ? forward.chunk : undefined, dueAt })
   }
 
@@ -50,9 +52,10 @@ export class Forwards {
 
   /** Removes and returns those that are due, in the order of their times. */
   take(now: number): Forward[] {
+    if (this.#dueAt > now) return []
     const due = this.#waiting.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt)
-    if (due.length === 0) return due
     this.#waiting = this.#waiting.filter(({ dueAt }) => dueAt > now)
+    this.#dueAt = this.#waiting.reduce((at, { dueAt }) => Math.min(at, dueAt), Number.POSITIVE_INFINITY)
     for (const { chunk } of due) this.#bytes -= chunk?.length ?? 0
     return due
   }

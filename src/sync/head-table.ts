@@ -13,6 +13,8 @@ export class HeadTable {
   /** By bucket: the names of its streams. Which bucket a stream is in is hashed once. */
   readonly #names: string[][] = Array.from({ length: format.digestBuckets }, () => [])
   readonly #digest: HeadDigest
+  /** Undefined after a change. */
+  #buckets: Buffer | undefined
 
   constructor(topic: string) {
     this.#digest = new HeadDigest(topic)
@@ -28,6 +30,7 @@ export class HeadTable {
     const name = nameOfStream(stream)
     if (!this.#rows.has(name)) this.#names[bucketOf(stream)]?.push(name)
     this.#rows.set(name, row)
+    this.#buckets = undefined
     // Nodes may have frozen different parts of a forked stream, and stay with them.
     if (frozen) this.#digest.set({ stream, count: 0, pruned: 0, hash: zeros, records: zeros, frozen })
     else this.#digest.set({ stream, count, pruned, hash, records, frozen })
@@ -57,18 +60,27 @@ export class HeadTable {
     return sent(this.#digest.all)
   }
 
-  /** The digests of all buckets, one after the other. */
+  /** The digests of all buckets, one after the other. They must not be changed. */
   buckets(): Buffer {
-    return Buffer.concat(this.#digest.buckets().map(sent))
+    if (this.#buckets !== undefined) return this.#buckets
+    const buckets = Buffer.alloc(format.digestBuckets * format.digestBytes)
+    for (const [i, digest] of this.#digest.buckets().entries())
+      buckets.write(digest.slice(0, format.digestBytes), i * format.digestBytes, 'latin1')
+    this.#buckets = buckets
+    return buckets
   }
 
   /** The buckets whose digests differ from others. */
   differing(others: Uint8Array): number[] {
-    const size = format.digestBytes
-    return this.#digest.buckets().flatMap((digest, i) => {
-      const other = others.subarray(i * size, (i + 1) * size)
-      return Buffer.compare(sent(digest), other) === 0 ? [] : [i]
-    })
+    const own = this.buckets()
+    const differing: number[] = []
+    for (let i = 0; i < format.digestBuckets; i++) {
+      const [start, end] = [i * format.digestBytes, (i + 1) * format.digestBytes]
+      let at = start
+      while (at < end && own[at] === others[at]) at++
+      if (at < end) differing.push(i)
+    }
+    return differing
   }
 }
 

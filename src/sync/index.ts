@@ -28,5 +28,6 @@ export {
   type RecordsMessage,
 } from './messages.ts'
 export type { ApplyOutcome, StoreOutcome } from './outcomes.ts'
+export type { Claim } from './peer.ts'
 export { Sync } from './sync.ts'
 export type { SyncOptions } from './sync-state.ts'

@@ -71,8 +71,10 @@ export class MessageHandler {
       case 'nothing':
         return this.#nothing(peer, message.id, message.reason, now)
       case 'push': {
-        const claimed = this.#parts.catchUp.claimPushed(peer, message.chunk, now)
-        return [...claimed, { do: 'store', from: peer.name, want: undefined, more: false, chunk: message.chunk }]
+        const { catchUp } = this.#parts
+        const claimed = catchUp.claimPushed(peer, message.chunk, now)
+        const store = { do: 'store', from: peer.name, want: undefined, more: false, chunk: message.chunk } as const
+        return [...claimed, store, ...catchUp.ask(now)]
       }
       case 'records':
         if (message.id !== 0 && requests.get(peer.name, message.id) === undefined) return []
@@ -109,8 +111,8 @@ export class MessageHandler {
     if (peer.isReady) return []
     peer.isReady = true
     peer.clockAhead = time - this.#state.options.wallClock()
-    this.#parts.spread.neighboursChanged(now)
-    return [this.#parts.reports.digestTo(peer.name), ...this.#parts.reports.askOwn(peer.name)]
+    const told = this.#parts.spread.greeted(peer, now)
+    return [told, this.#parts.reports.digestTo(peer.name), ...this.#parts.reports.askOwn(peer.name)]
   }
 
   /** A peer says all that it has of the own streams. */
@@ -126,7 +128,8 @@ export class MessageHandler {
     peer.clockAhead = time - options.wallClock()
     // A comparison is left out while much waits to be sent: the next digest starts it again.
     if (peer.isCongested) return []
-    if (Buffer.compare(digest, table.digest()) === 0) return []
+    peer.hasSameHeads = Buffer.compare(digest, table.digest()) === 0
+    if (peer.hasSameHeads) return []
     return [send(peer.name, { is: 'buckets', digests: table.buckets() })]
   }
 

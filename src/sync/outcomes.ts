@@ -153,8 +153,10 @@ export class Outcomes {
   /** Takes over what the store has of a stream now, and tells the peers when it has become frozen. */
   #set(row: TableRow | undefined, peer: string): Effect[] {
     if (row === undefined) return []
-    const before = this.#state.table.get(nameOfStream(row.key))
+    const name = nameOfStream(row.key)
+    const before = this.#state.table.get(name)
     this.#state.table.set(row)
+    this.#parts.catchUp.again(name)
     if (!row.frozen || before?.frozen === true) return []
     return [...this.#parts.spread.frozen(row.key), { do: 'report', is: 'fork', stream: row.key, peer }]
   }

@@ -1,4 +1,6 @@
 import type { Hash, StreamKey } from '../protocol/index.ts'
+import type { KnownHead } from './known-heads.ts'
+import { latin1Of } from './latin1.ts'
 
 /** What a peer says that it has of a stream. */
 export interface Claim {
@@ -10,9 +12,8 @@ export interface Claim {
   readonly hash: Hash | undefined
   /** The sent part of the hash of what its records have removed; undefined when it is not known. */
   readonly records: string | undefined
-  /** Its signed head, verified before events are asked for. */
-  readonly signed: Uint8Array | undefined
-  isVerified: boolean
+  /** Its signed head, verified before events are asked for; undefined of a frozen stream. */
+  readonly head: KnownHead | undefined
   /** The time before which it is not asked again: it had nothing to send. */
   askFrom: number
   /** Whether its records were asked for: they may have no effect here. */
@@ -23,6 +24,7 @@ export interface Claim {
 export class Peer {
   /** Its public key as latin1. */
   readonly name: string
+  readonly key: Uint8Array
   /** The time until which its hello has to arrive. */
   helloBy: number
   /** Whether its hello has arrived. */
@@ -38,6 +40,8 @@ export class Peer {
   hasWaitingInput = false
   /** Microseconds by which its wall clock is ahead of the own one. */
   clockAhead = 0
+  /** Whether its last digest was the own one. */
+  hasSameHeads = false
   /** The duration of the last round trip, in milliseconds. */
   roundTripMs: number | undefined
   /** The ping by which the round trip is measured. */
@@ -45,6 +49,8 @@ export class Peer {
   readonly claims = new Map<string, Claim>()
   /** The nodes that it is connected to. */
   readonly neighbours = new Set<string>()
+  /** Whether it has told them. */
+  areNeighboursKnown = false
   /** The nodes that it was told this node is connected to. */
   readonly told = new Set<string>()
   /** By number: how many events of own streams it has stored. */
@@ -56,6 +62,7 @@ export class Peer {
 
   constructor(name: string, now: number, helloBy: number) {
     this.name = name
+    this.key = keyOfNode(name)
     this.heardAt = now
     this.helloBy = helloBy
   }
@@ -69,7 +76,7 @@ export class Peer {
 
 /** The name of a node: its public key as latin1. */
 export function nameOfNode(key: Uint8Array): string {
-  return Buffer.from(key).toString('latin1')
+  return latin1Of(key)
 }
 
 export function keyOfNode(name: string): Buffer {

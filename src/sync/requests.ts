@@ -26,6 +26,14 @@ export class Requests {
   readonly #perPeer = new Map<string, number>()
   readonly #busy = new Set<string>()
   #last = 0
+  #closed = 0
+  /** Called when a request has ended. */
+  onClose: (request: Request) => void = () => {}
+
+  /** The number of requests that have ended. */
+  get closed(): number {
+    return this.#closed
+  }
 
   open(request: Pick<Request, 'peer' | 'name' | 'kind' | 'from'> & { isDispute?: boolean }, now: number): Request {
     assert(!this.#busy.has(request.name), 'a stream has one open request')
@@ -49,6 +57,8 @@ export class Requests {
     const left = this.countOf(request.peer) - 1
     if (left === 0) this.#perPeer.delete(request.peer)
     else this.#perPeer.set(request.peer, left)
+    this.#closed++
+    this.onClose(request)
   }
 
   /** A part of the answer has arrived. Returns false when the request is given up nevertheless. */

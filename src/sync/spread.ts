@@ -14,6 +14,8 @@ import { type SyncState, send } from './sync-state.ts'
 export class Spread {
   readonly #state: SyncState
   readonly #forwards: Forwards
+  /** What is sent of a row: the same to many peers. */
+  readonly #entries = new WeakMap<TableRow, HeadEntry>()
   /** When the peers are told about changed neighbours. */
   #tellAt = Number.POSITIVE_INFINITY
 
@@ -74,10 +76,18 @@ export class Spread {
     return [send(name, { is: 'own-heads', entries })]
   }
 
-  /** The neighbours of a peer have changed. */
-  neighbours({ neighbours }: Peer, { added, removed }: Neighbours): void {
+  /** A peer tells its neighbours, or which of them have changed. */
+  neighbours(peer: Peer, { added, removed }: Neighbours): void {
+    const { neighbours } = peer
+    peer.areNeighboursKnown = true
     for (const node of removed) neighbours.delete(nameOfNode(node))
     for (const node of added) if (neighbours.size < limits.swarmNodes) neighbours.add(nameOfNode(node))
+  }
+
+  /** A peer has introduced itself. It is told all neighbours at once: until then it forwards nothing. */
+  greeted(peer: Peer, now: number): Effect {
+    this.neighboursChanged(now)
+    return send(peer.name, this.#neighboursTo(peer, this.#ownNeighbours()))
   }
 
   /** Changes of the own neighbours are gathered: when a swarm starts, every node connects to all others at once. */
@@ -95,8 +105,10 @@ export class Spread {
   *#others(stream: StreamKey, sender: string): Generator<Peer> {
     const origin = nameOfNode(stream.node)
     for (const peer of this.#state.ready()) {
-      const { name, neighbours } = peer
-      if (name !== sender && name !== origin && !neighbours.has(sender) && !neighbours.has(origin)) yield peer
+      const { name, neighbours, areNeighboursKnown } = peer
+      // Its digest comes after its neighbours, and is compared with what was stored until then.
+      if (!areNeighboursKnown || name === sender || name === origin) continue
+      if (!neighbours.has(sender) && !neighbours.has(origin)) yield peer
     }
   }
 
@@ -115,24 +127,38 @@ export class Spread {
     return [send(name, { is: 'heads', entries: [this.#entry(row)], answer: [] })]
   }
 
-  #entry({ key, pruned, records, frozen, head }: TableRow): HeadEntry {
-    if (frozen || head === undefined) return { isFrozen: true, stream: key }
-    return { isFrozen: false, pruned, records: sent(records), head: shortHead(head, this.#state.options.topic) }
+  #entry(row: TableRow): HeadEntry {
+    const known = this.#entries.get(row)
+    if (known !== undefined) return known
+    const { key, pruned, records, frozen, head } = row
+    const entry: HeadEntry =
+      frozen || head === undefined
+        ? { isFrozen: true, stream: key }
+        : { isFrozen: false, pruned, records: sent(records), head: shortHead(head, this.#state.options.topic) }
+    this.#entries.set(row, entry)
+    return entry
   }
 
   #tellNeighbours(): Effect[] {
     this.#tellAt = Number.POSITIVE_INFINITY
-    const ready = new Set([...this.#state.ready()].slice(0, limits.swarmNodes).map(({ name }) => name))
-    const effects: Effect[] = []
-    for (const { name, told } of this.#state.ready()) {
-      const added = [...ready].filter((node) => node !== name && !told.has(node))
-      const removed = [...told].filter((node) => !ready.has(node))
-      if (added.length + removed.length === 0) continue
-      for (const node of added) told.add(node)
-      for (const node of removed) told.delete(node)
-      effects.push(send(name, { is: 'neighbours', added: added.map(keyOfNode), removed: removed.map(keyOfNode) }))
-    }
-    return effects
+    const ready = this.#ownNeighbours()
+    return [...this.#state.ready()].flatMap((peer) => {
+      const message = this.#neighboursTo(peer, ready)
+      return message.added.length + message.removed.length === 0 ? [] : [send(peer.name, message)]
+    })
+  }
+
+  #ownNeighbours(): ReadonlyMap<string, Peer> {
+    return new Map([...this.#state.ready()].slice(0, limits.swarmNodes).map((peer) => [peer.name, peer]))
+  }
+
+  /** What a peer was not told yet about the own neighbours. */
+  #neighboursTo({ name, told }: Peer, ready: ReadonlyMap<string, Peer>): Neighbours {
+    const added = [...ready.values()].filter((peer) => peer.name !== name && !told.has(peer.name))
+    const removed = [...told].filter((node) => !ready.has(node))
+    for (const peer of added) told.add(peer.name)
+    for (const node of removed) told.delete(node)
+    return { is: 'neighbours', added: added.map(({ key }) => key), removed: removed.map(keyOfNode) }
   }
 }
 

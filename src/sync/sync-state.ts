@@ -1,8 +1,9 @@
 import type { StreamKey } from '../protocol/index.ts'
 import type { Effect } from './effects.ts'
 import { HeadTable } from './head-table.ts'
+import { KnownHeads } from './known-heads.ts'
 import type { Message } from './messages.ts'
-import type { Peer } from './peer.ts'
+import { nameOfNode, type Peer } from './peer.ts'
 import { Requests } from './requests.ts'
 
 export interface SyncOptions {
@@ -24,13 +25,18 @@ export interface SyncOptions {
 /** What the parts of `Sync` share. */
 export class SyncState {
   readonly options: SyncOptions
+  /** The public key of this node, as latin1. */
+  readonly ownName: string
   readonly table: HeadTable
   readonly peers = new Map<string, Peer>()
   readonly requests = new Requests()
+  readonly knownHeads: KnownHeads
 
   constructor(options: SyncOptions) {
     this.options = options
+    this.ownName = nameOfNode(options.node)
     this.table = new HeadTable(options.topic)
+    this.knownHeads = new KnownHeads(options.topic)
   }
 
   /** The peers that have introduced themselves. */

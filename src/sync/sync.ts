@@ -9,7 +9,7 @@ import { Liveness } from './liveness.ts'
 import { MessageHandler } from './message-handler.ts'
 import type { ChainPoint, CloseReason, Message, Records } from './messages.ts'
 import { type ApplyOutcome, Outcomes, type StoreOutcome } from './outcomes.ts'
-import { Peer } from './peer.ts'
+import { type Claim, Peer } from './peer.ts'
 import { Reports } from './reports.ts'
 import { Spread } from './spread.ts'
 import { type SyncOptions, SyncState, send } from './sync-state.ts'
@@ -71,10 +71,8 @@ export class Sync {
 
   disconnected(name: string, now: number): Effect[] {
     if (!this.#state.peers.delete(name)) return []
-    for (const request of this.#state.requests.ofPeer(name)) {
-      this.#disputes.close(request)
-      this.#catchUp.again(request.name)
-    }
+    for (const request of this.#state.requests.ofPeer(name)) this.#disputes.close(request)
+    this.#catchUp.disconnected(name)
     this.#spread.neighboursChanged(now)
     return this.#catchUp.ask(now)
   }
@@ -215,8 +213,23 @@ export class Sync {
   }
 
   /** The peers, for the status of a node. */
-  peers(): readonly Pick<Peer, 'name' | 'isReady' | 'clockAhead' | 'roundTripMs' | 'stored'>[] {
+  peers(): readonly Pick<Peer, 'name' | 'isReady' | 'clockAhead' | 'roundTripMs' | 'stored' | 'hasSameHeads'>[] {
     return [...this.#state.peers.values()]
+  }
+
+  /** What is stored here of all streams, as far as it is known. */
+  rows(): Iterable<TableRow> {
+    return this.#state.table.all()
+  }
+
+  /** What a peer has said to have. */
+  claimsOf(name: string): Iterable<Pick<Claim, 'stream' | 'count'>> {
+    return this.#state.peers.get(name)?.claims.values() ?? []
+  }
+
+  /** Whether a peer has said that it is connected to another node. */
+  areConnected(name: string, other: string): boolean {
+    return this.#state.peers.get(name)?.neighbours.has(other) === true
   }
 
   #close(peer: Peer, reason: CloseReason, now: number): Effect[] {

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { type NodeId, peerIdOf, publicKeyOf } from '../../src/identity/index.ts'
 import { assertBelowASecond } from '../support/duration.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { ShoalProcess, shoal, until } from '../support/process.ts'
@@ -214,14 +215,16 @@ test('bind options are repeatable, and a port alone binds to loopback for API an
     () => (run.stdout.endsWith('\n') ? run.stdout : undefined),
     () => 'no addresses',
   )
-  const { api, admin, swarm, nodeId, pid } = JSON.parse(line) as {
+  const { api, admin, swarm, nodeId, peerId, pid } = JSON.parse(line) as {
     api: string[]
     admin: string[]
     swarm: string[]
-    nodeId: string
+    nodeId: NodeId
+    peerId: string
     pid: number
   }
   assert.equal(api.length, 2)
+  assert.equal(peerId, peerIdOf(publicKeyOf(nodeId)))
   for (const address of api) assert.equal(await text(`http://${address}/api/v2/node/id`), nodeId)
   for (const address of admin) assert.match(address, /^(127\.0\.0\.1|\[::1\]):[1-9]/)
   assert.match(swarm[0] ?? '', /^0\.0\.0\.0:[1-9]/)

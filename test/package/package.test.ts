@@ -224,7 +224,8 @@ function npmFolder(): string {
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = new Set(['npm_config_registry', 'npm_config_cache', 'npm_config_userconfig'])
   const unwanted = /^(npm_.*|SHOAL_.*|ACTYX_.*|RUST_LOG|INIT_CWD|NODE|NODE_(OPTIONS|PATH|TEST_CONTEXT))$/i
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.has(name) || !unwanted.test(name)))
+  const entries = Object.entries(process.env).filter(([name]) => kept.has(name) || !unwanted.test(name))
+  return { ...Object.fromEntries(entries), SHOAL_STANDALONE: '1' }
 }
 
 async function pack(npmCli: string): Promise<string> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import type { TestContext } from 'node:test'
+import { initLocal, setLocal } from '../../src/cli/commands/settings.ts'
 import { socketText } from '../../src/listening/listen.ts'
 import { logOutput, textLine } from '../../src/logging/index.ts'
 import { bindDefaults, bindRules, Node, type NodeOptions, onFreePorts, parseBinds } from '../../src/node/index.ts'
@@ -29,6 +30,9 @@ export interface Visit {
   readonly text: string
 }
 
+/** The swarm of tests: on loopback, with a key of its own. */
+const privateSwarm = { swarmKey: Buffer.alloc(32, 'test').toString('base64'), mdns: false, gossipInterval: 1 }
+
 /** Starts a whole node in this process, with its log lines. */
 export async function startBareNode(
   t: TestContext,
@@ -36,8 +40,15 @@ export async function startBareNode(
 ): Promise<{ readonly node: Node; readonly log: readonly string[] }> {
   const log: string[] = []
   const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} }, systemClock)
-  const free = (name: keyof typeof bindRules) => onFreePorts(parseBinds([bindDefaults[name]], bindRules[name]))
-  const endpoints = { api: free('api'), admin: free('admin'), swarm: free('swarm') }
+  const free = (name: keyof typeof bindRules, bind: string = bindDefaults[name]) =>
+    onFreePorts(parseBinds([bind], bindRules[name]))
+  // Nodes of a test must not be found by others.
+  if (options.replicates === true) {
+    await initLocal(options.folder, false)
+    await setLocal(options.folder, ['swarm'], JSON.stringify(privateSwarm))
+  }
+  const swarm = free('swarm', options.replicates === true ? '127.0.0.1' : undefined)
+  const endpoints = { api: free('api'), admin: free('admin'), swarm }
   const node = await Node.start({ ...options, endpoints, output })
   t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
   return { node, log }

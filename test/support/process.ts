@@ -104,8 +104,9 @@ export async function until<T>(
   }
 }
 
-/** The environment without variables that shoal reads. */
+/** The environment without variables that shoal reads. Nodes must not find each other, unless a test says so. */
 function cleanEnvironment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const ours = /^(npm_|SHOAL_|ACTYX_|AX_|RUST_LOG$|NO_COLOR$|NODE_OPTIONS$)/
-  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name))), ...more }
+  const kept = Object.entries(process.env).filter(([name]) => !ours.test(name))
+  return { ...Object.fromEntries(kept), SHOAL_STANDALONE: '1', ...more }
 }

@@ -16,8 +16,7 @@ const claim: Claim = {
   pruned: 2,
   hash,
   records: hash.slice(0, 8),
-  signed: undefined,
-  isVerified: true,
+  head: undefined,
   askFrom: 0,
   areRecordsKnown: false,
 }

@@ -42,6 +42,7 @@ export function connect(sync: Sync, ...peers: string[]): Sync {
   for (const peer of peers) {
     sync.connected(peer, 0)
     sync.received(peer, hello, 0)
+    sync.received(peer, { is: 'neighbours', added: [], removed: [] }, 0)
   }
   return sync
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { encodeChunk } from '../../src/protocol/index.ts'
-import type { Message } from '../../src/sync/index.ts'
+import type { Effect, Message, TableRow } from '../../src/sync/index.ts'
 import { claimOf, closed, connectedTo, hello, newSync, only, onlySent, rowOf, runUntil, sent } from './support.ts'
 
 test('a node greets a new peer, and sends its digest once the peer has introduced itself', () => {
@@ -113,6 +113,32 @@ test('received events are forwarded only to peers that know neither the origin n
     forwarded.map(({ to }) => to),
     ['knows neither'],
   )
+})
+
+test('nothing is forwarded to a peer before it has told its neighbours, which are the first thing it is told', () => {
+  const sync = connectedTo('sender')
+  sync.connected('new', 0)
+  const effects = sync.received('new', hello, 0)
+  assert.deepEqual(
+    effects.map((effect) => effect.do === 'send' && effect.message.is),
+    ['neighbours', 'digest'],
+  )
+  assert.deepEqual(onlySent(effects, 'neighbours').message.added, [Buffer.from('sender')])
+  const stored = (row: TableRow): Effect[] => {
+    sync.stored({ do: 'store', from: 'sender', want: undefined, more: false, chunk: Buffer.of(1) }, 'stored', row, 0)
+    return sent(sync.tick(tuning.forwardDelayMs), 'push').map(({ to, message }) => ({ do: 'send', to, message }))
+  }
+  assert.equal(stored(rowOf(7, 3)).length, 0)
+  sync.received('new', { is: 'neighbours', added: [], removed: [] }, 0)
+  assert.equal(stored(rowOf(7, 4)).length, 1)
+})
+
+test('a wrong signature of a head is found for every peer that sends it', () => {
+  const sync = connectedTo('a', 'b')
+  const head = Uint8Array.from(rowOf(1, 5).head as Uint8Array)
+  head[head.length - 1] = (head[head.length - 1] as number) ^ 1
+  for (const peer of ['a', 'b'])
+    assert.deepEqual(closed(sync.received(peer, claimOf({ ...rowOf(1, 5), head }), 0)), [`${peer}: badHead`])
 })
 
 test('of a peer with much to send, new events are left out until it has caught up', () => {

@@ -41,6 +41,7 @@ export interface RunOptions {
   readonly exitOnStdinClose?: boolean
   readonly retentionInterval?: string
   readonly memoryLimit?: string
+  readonly standalone?: boolean
 }
 
 /** Runs a node until a signal stops it; returns the exit code. Throws for invalid options. */
@@ -115,10 +116,13 @@ function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
   const logFilter = fromEnvironment('logFilter')
   const { retentionInterval } = options
   const memoryLimit = options.memoryLimit ?? fromEnvironment('memoryLimit')
+  const isStandalone =
+    options.standalone === true || switchedOn('SHOAL_STANDALONE', fromEnvironment('standalone') ?? 'off', false)
   return {
     folder: resolve(dataFolder(options.workingDir)),
     endpoints: endpointsOf(options),
     api: apiOptionsOf(options),
+    replicates: !isStandalone,
     ...(logFilter !== undefined && { logFilter }),
     ...(memoryLimit !== undefined && { memoryLimit: parseMemoryLimit(memoryLimit) }),
     ...(retentionInterval !== undefined && { retentionMs: millisecondsOf(retentionInterval) }),
@@ -244,6 +248,7 @@ function pidFileError(file: string, cause: unknown): ShoalError {
 
 interface NodeAddresses {
   readonly nodeId: string
+  readonly peerId: string
   readonly pid: number
   readonly api: string[]
   readonly admin: string[]
@@ -252,15 +257,17 @@ interface NodeAddresses {
 
 function addressesOf(node: Node): NodeAddresses {
   const texts = (name: keyof Addresses): string[] => node.addresses[name].map(socketText)
-  return { nodeId: node.id, pid: process.pid, api: texts('api'), admin: texts('admin'), swarm: texts('swarm') }
+  const { id: nodeId, peerId } = node
+  return { nodeId, peerId, pid: process.pid, api: texts('api'), admin: texts('admin'), swarm: texts('swarm') }
 }
 
 /** The banner on a TTY: addresses, and the next commands to type. */
 function banner(node: Node): string {
-  const { nodeId, api, admin, swarm } = addressesOf(node)
+  const { nodeId, peerId, api, admin, swarm } = addressesOf(node)
   const lines = [
     '',
     `  node ID      ${nodeId}`,
+    `  peer ID      ${peerId}`,
     `  API          ${api.map((at) => `http://${at}`).join('  ')}`,
     `  admin        ${admin.map((at) => `http://${at}`).join('  ')}`,
     `  swarm port   ${swarm.join('  ')}`,

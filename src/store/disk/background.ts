@@ -9,6 +9,7 @@ export type BackgroundWork =
   | 'prune'
   | 'evict'
   | 'follow_files'
+  | 'discovery'
   | 'keep_files'
   | 'fetch_files'
   | 'count_events'

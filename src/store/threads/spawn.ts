@@ -6,7 +6,7 @@ import type { StoreDamage } from '../disk/wal-check.ts'
 import { fromMessage, type Opened } from './thread-messages.ts'
 
 /** All threads except the writer are started on demand, or restarted after they have ended. */
-export type ThreadName = 'writer' | 'sealer' | 'reader' | 'verifier' | 'files' | 'blobs'
+export type ThreadName = 'writer' | 'sealer' | 'reader' | 'verifier' | 'files' | 'blobs' | 'swarm'
 
 /** An observer of the threads of the store. */
 export interface ThreadWatch {

@@ -1,5 +1,5 @@
 import { assert } from '../../base/assert.ts'
-import { type Hash, MalformedBytes, type StreamKey } from '../../protocol/index.ts'
+import { type Hash, MalformedBytes, pruneRecords, type StreamKey, streamOfRedaction } from '../../protocol/index.ts'
 import type {
   AppendedFrames,
   AppliedEvidence,
@@ -82,8 +82,10 @@ export class SqliteEventStore implements EventStore {
     return results
   }
 
-  prune(stream: number, count: number): Promise<Uint8Array> {
-    return this.#threads.write('prune', stream, count) as Promise<Uint8Array>
+  async prune(stream: number, count: number): Promise<Uint8Array> {
+    const record = (await this.#threads.write('prune', stream, count)) as Uint8Array
+    this.#options.removed?.(pruneRecords.decode(record).stream)
+    return record
   }
 
   async applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions): Promise<PruneResult> {
@@ -101,8 +103,10 @@ export class SqliteEventStore implements EventStore {
     return this.#threads.onAppended(listener)
   }
 
-  redact(stream: number, offsets: readonly number[]): Promise<Uint8Array> {
-    return this.#threads.write('redact', stream, offsets) as Promise<Uint8Array>
+  async redact(stream: number, offsets: readonly number[]): Promise<Uint8Array> {
+    const record = (await this.#threads.write('redact', stream, offsets)) as Uint8Array
+    this.#options.removed?.(streamOfRedaction(record), record)
+    return record
   }
 
   async applyRedaction(record: Uint8Array, options?: ReceiveOptions): Promise<RedactionResult> {

@@ -2,7 +2,7 @@ import type { TransferListItem, Worker } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
-import type { TopicKind } from '../../protocol/index.ts'
+import type { StreamKey, TopicKind } from '../../protocol/index.ts'
 import type { AppendedFrames, GivenChunk, MalformedChunk, Received } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
@@ -40,6 +40,8 @@ export interface EventStoreOptions {
   readonly clientMemory?: SharedArrayBuffer
   /** Called after each commit with the number of its requests. */
   readonly committed?: (requests: number) => void
+  /** Called when own events were pruned, or redacted with this record. */
+  readonly removed?: (stream: StreamKey, redaction?: Uint8Array) => void
   /** Called for damage that was found when the store was opened, and did not prevent it. */
   readonly onDamage?: (damage: StoreDamage) => void
   /** Called when a thread has ended that cannot be restarted: the store is unusable. */

@@ -3,7 +3,7 @@ import { encodeChunk, heads, type StreamKey } from '../../protocol/index.ts'
 import { type AppendedFrames, nameOfStream, recordsHash } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import { type CloseReason, type Effect, type Message, Sync, type TableRow } from '../../sync/index.ts'
+import { type Claim, type CloseReason, type Effect, type Message, Sync, type TableRow } from '../../sync/index.ts'
 import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
@@ -51,6 +51,8 @@ export interface ReplicatorOptions {
   readonly onReport?: (report: Extract<Effect, { do: 'report' }>) => void
   /** Called for addresses of nodes that a peer knows. */
   readonly onLearned?: (learned: Extract<Effect, { do: 'learned-addresses' }>) => void
+  /** Called when events of a peer were new and are stored: the size of their chunk, and their number. */
+  readonly onStored?: (peer: string, bytes: number, events: number) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
   readonly onFailure: (error: unknown) => void
 }
@@ -127,6 +129,11 @@ export class Replicator {
     this.#answering.congested(peer, isCongested)
   }
 
+  /** So many answers wait to be sent to a peer that its requests wait, or that is over. New events are still sent. */
+  answersWait(peer: string, areWaiting: boolean): void {
+    this.#answering.congested(peer, areWaiting)
+  }
+
   /** This node has pruned an own stream, or has redacted events of it with this record. */
   async removed(stream: StreamKey, redaction?: Uint8Array): Promise<void> {
     const row = await this.#options.log.headOf(stream)
@@ -138,10 +145,25 @@ export class Replicator {
 
   /** What is known of the peers. */
   peers(): readonly PeerState[] {
-    return this.#sync.peers().map(({ name, isReady, clockAhead, roundTripMs, stored }) => {
+    return this.#sync.peers().map(({ name, isReady, clockAhead, roundTripMs, stored, hasSameHeads }) => {
       const waits = { ...this.#inputQueue.of(name), ...this.#answering.of(name) }
-      return { name, isReady, clockAhead, roundTripMs, stored, ...waits }
+      return { name, isReady, clockAhead, roundTripMs, stored, hasSameHeads, ...waits }
     })
+  }
+
+  /** What is stored of all streams. */
+  rows(): Iterable<TableRow> {
+    return this.#sync.rows()
+  }
+
+  /** What a peer has said to have. */
+  claimsOf(peer: string): Iterable<Pick<Claim, 'stream' | 'count'>> {
+    return this.#sync.claimsOf(peer)
+  }
+
+  /** Whether a peer has said that it is connected to another node. */
+  areConnected(peer: string, other: string): boolean {
+    return this.#sync.areConnected(peer, other)
   }
 
   close(): void {
@@ -229,6 +251,10 @@ export class Replicator {
     if (effect.do === 'store') {
       const { outcome, row } = await this.#input.store(effect.chunk, effect.from)
       this.#ownChanged(row, outcome === 'stored')
+      if (outcome === 'stored' && row !== undefined) {
+        const before = this.#sync.rowOf(nameOfStream(row.key))?.count ?? row.pruned
+        this.#options.onStored?.(effect.from, effect.chunk.length, Math.max(0, row.count - before))
+      }
       return this.#sync.stored(effect, outcome, row, this.#now)
     }
     if (effect.do === 'apply-records') {

@@ -99,7 +99,8 @@ export class Dialler {
 
   /**
    * A dial has failed. When it cannot work at this address, another source has to name the address again. `answeredBy`
-   * is the node that was found there instead, maybe this one.
+   * is the node that was found there instead, maybe this one. Returns whether the operator should know: a peer of the
+   * settings has failed for the first time since it was connected.
    */
   dialFailed(
     peer: string,
@@ -108,7 +109,7 @@ export class Dialler {
     isPermanent: boolean,
     now: number,
     answeredBy?: string,
-  ): void {
+  ): boolean {
     this.#now = now
     const entry = this.#dialEnded(peer)
     entry.note({ address, at: now, reason })
@@ -117,6 +118,7 @@ export class Dialler {
     if (answeredBy === this.#options.self) this.#addOwn(address)
     else if (answeredBy !== undefined) this.learned(answeredBy, [address], 'dialled', now)
     this.#peers.dropIfUseless(entry)
+    return entry.addresses.isInitial && entry.isFirstFailure()
   }
 
   /**

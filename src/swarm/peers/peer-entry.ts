@@ -22,6 +22,7 @@ export class PeerEntry {
   /** When it was learned about or connected last. */
   usedAt: number
   wasConnected = false
+  #isFailureKnown = false
   /** The newest first. */
   readonly failures: DialFailed[] = []
   /** Sessions in a row that ended early, and until when it is not dialled because of them. */
@@ -61,6 +62,7 @@ export class PeerEntry {
   connected(start: SessionStart, isHigher: boolean, now: number): number | undefined {
     const session: KnownSession = { ...start, since: now }
     this.wasConnected = true
+    this.#isFailureKnown = false
     this.usedAt = now
     if (start.direction === 'outbound') this.addresses.connected(start.address, now)
     const before = this.#session
@@ -92,6 +94,13 @@ export class PeerEntry {
     this.pausedUntil = now + backOffMs(this.#earlyEnds, random)
     this.note({ address: session.address, at: now, reason: `the connection ended early: ${reason}` })
     return true
+  }
+
+  /** Whether it has not failed since the last connection; true once. */
+  isFirstFailure(): boolean {
+    const isFirst = !this.#isFailureKnown
+    this.#isFailureKnown = true
+    return isFirst
   }
 
   note(failure: DialFailed): void {

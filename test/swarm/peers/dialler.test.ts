@@ -102,6 +102,23 @@ test('an initial address where another node answers is tried again: the settings
   assert.deepEqual(dials, [{ peer: low, address }])
 })
 
+test('the operator is told of the first failure of an initial peer, again after a connection', () => {
+  const node = dialler()
+  node.setInitialPeers([{ peer: low, address }], 0)
+  node.learned('b'.repeat(32), [other], 'mdns', 0)
+  node.due(0)
+  assert.equal(node.dialFailed(low, address, 'refused', false, 0), true)
+  assert.equal(node.dialFailed('b'.repeat(32), other, 'refused', false, 0), false)
+  const connect = (now: number) => node.due(now).some(({ peer }) => peer === low)
+  assert.ok(connect(2000))
+  assert.equal(node.dialFailed(low, address, 'refused', false, 2000), false)
+  const inbound = session('inbound')
+  node.connected(low, inbound, 3000)
+  node.disconnected(low, inbound.id, 'reset', 30_000)
+  assert.ok(connect(30_000))
+  assert.equal(node.dialFailed(low, address, 'refused', false, 30_000), true)
+})
+
 test('initial peers that are removed from the settings are not dialled any more', () => {
   const node = dialler()
   node.setInitialPeers([{ peer: low, address }], 0)
@@ -204,6 +221,10 @@ test('of two dials at the same time, the one of the higher ID stays, in whatever
       assert.deepEqual(node.connected(peer, second, 1000), [leaving.id])
       node.disconnected(peer, leaving.id, 'double', 2000)
       assert.ok(node.isConnected(peer))
+      assert.deepEqual(
+        node.snapshot()[0]?.sessions.map(({ direction }) => direction),
+        [staying],
+      )
       assert.deepEqual(node.due(60_000), [])
     }
 })

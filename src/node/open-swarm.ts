@@ -1,0 +1,77 @@
+import type { Events } from '../events/index.ts'
+import type { KeyPair } from '../identity/index.ts'
+import type { Listening } from '../listening/listen.ts'
+import type { Logger, LogOutput } from '../logging/index.ts'
+import type { Health } from '../observability/health.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
+import type { Settings } from '../settings/index.ts'
+import type { BackgroundNotice, ThreadWatch } from '../store/index.ts'
+import { Swarm, type SwarmSnapshot, type SwarmStore, swarmSettingsOf } from '../swarm/index.ts'
+import { DiscoveryEvents } from './discovery-events.ts'
+
+interface Parts extends Runtime {
+  readonly key: KeyPair
+  readonly settings: Settings
+  readonly health: Health
+  readonly threads: ThreadWatch
+  readonly output: LogOutput
+  readonly log: Logger
+  readonly background: (notice: BackgroundNotice) => void
+}
+
+/** The swarm of a node, with the events by which nodes tell each other their addresses. */
+export class NodeSwarm {
+  readonly #parts: Parts
+  readonly #swarm: Swarm
+  #discovery: DiscoveryEvents | undefined
+
+  /** The thread of the swarm starts to load. Changed settings are passed on to it. */
+  constructor(parts: Parts) {
+    const { clock, timers, random, key, settings, health, threads, output, log } = parts
+    this.#parts = parts
+    const { topic, swarmKey } = settings.document.swarm
+    this.#swarm = new Swarm({
+      runtime: { clock, timers, random },
+      log,
+      threads,
+      key,
+      topic,
+      swarmKey,
+      settings: swarmSettingsOf(settings.document, output.filter.text),
+      onState: (problem) =>
+        problem === undefined ? health.set('Swarm', 'started') : health.set('Swarm', 'failed', problem),
+      onSnapshot: ({ listenAddresses, announcedAddresses }) =>
+        this.#discovery?.setAddresses(listenAddresses, announcedAddresses),
+    })
+    settings.onChange(({ after }) => this.#swarm.apply(swarmSettingsOf(after, output.filter.text)))
+  }
+
+  get snapshot(): SwarmSnapshot | undefined {
+    return this.#swarm.snapshot
+  }
+
+  readonly removed: Swarm['removed'] = (...removal) => this.#swarm.removed(...removal)
+
+  /** Listens on the addresses that were bound for it, and begins to exchange events. */
+  async start(events: Promise<Events>, store: SwarmStore, bound: readonly Listening[]): Promise<void> {
+    const { clock, timers, key, background } = this.#parts
+    this.#discovery = new DiscoveryEvents({
+      events,
+      node: key.publicKey,
+      clock,
+      timers,
+      background,
+      discovered: (discovery) => this.#swarm.discovered(discovery),
+    })
+    await this.#swarm.start(
+      store,
+      bound.map(({ address, port }) => ({ host: address, port })),
+    )
+    void this.#discovery.run()
+  }
+
+  async stop(): Promise<void> {
+    this.#discovery?.close()
+    await this.#swarm.stop()
+  }
+}

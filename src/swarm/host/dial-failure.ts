@@ -1,0 +1,125 @@
+import { type PublicKey, peerIdOf } from '../../identity/index.ts'
+
+/** Why a peer could not be connected to, in words for the operator. */
+export class DialFailure extends Error {
+  override readonly name = 'DialFailure'
+  /** Whether another try will fail in the same way, unless settings or addresses change. */
+  readonly isPermanent: boolean
+  /** The node that answered at this address instead. */
+  readonly other: string | undefined
+
+  constructor(
+    reason: string,
+    { isPermanent = false, other }: { isPermanent?: boolean; other?: string | undefined } = {},
+  ) {
+    super(reason)
+    this.isPermanent = isPermanent
+    this.other = other
+  }
+
+  get reason(): string {
+    return this.message
+  }
+}
+
+/** What the operator should know about a connection that failed in its first steps. */
+export class HandshakeFailure extends Error {
+  override readonly name = 'HandshakeFailure'
+  readonly isPermanent: boolean
+
+  constructor(reason: string, isPermanent = false) {
+    super(reason)
+    this.isPermanent = isPermanent
+  }
+}
+
+/** `other` is undefined for a node whose key is not an Ed25519 key. */
+export function anotherNode(other: string | undefined): DialFailure {
+  if (other === undefined)
+    return new DialFailure('a node with another kind of key has this address', { isPermanent: true })
+  const id = peerIdOf(new Uint8Array(Buffer.from(other, 'latin1')) as PublicKey)
+  return new DialFailure(`another node has this address: ${id}`, { isPermanent: true, other })
+}
+
+export function anotherTopic(theirs: string, own: string): HandshakeFailure {
+  return new HandshakeFailure(`the node is in the topic '${theirs}', this node in '${own}'`, true)
+}
+
+const systemReasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused: no node listens at this address',
+  ECONNRESET: 'the other side reset the connection',
+  EPIPE: 'the other side closed the connection',
+  EHOSTUNREACH: 'no route to this address',
+  ENETUNREACH: 'no route to this address',
+  EHOSTDOWN: 'the host is down',
+  EADDRNOTAVAIL: 'this machine has no address from which it could connect',
+  EAFNOSUPPORT: 'this machine does not support this kind of address',
+  EINVAL: 'this address cannot be connected to',
+  ETIMEDOUT: 'no answer within the time-out',
+  ENOTFOUND: 'the host name cannot be resolved',
+  EAI_AGAIN: 'the host name cannot be resolved now',
+  EACCES: 'the firewall of this machine forbids the connection',
+  EPERM: 'the firewall of this machine forbids the connection',
+  EMFILE: 'too many open files on this machine',
+}
+
+const namedReasons: Readonly<Record<string, string>> = {
+  TimeoutError: 'no answer within the time-out',
+  AbortError: 'no answer within the time-out',
+  EncryptionFailedError: 'the encrypted handshake failed',
+  ConnectionFailedError: 'the connection failed',
+  UnsupportedProtocolError: 'the node does not speak the protocol of this version',
+  NoValidAddressesError: 'this address cannot be dialled: only TCP is supported',
+  UnexpectedPeerError: 'another node has this address',
+  InvalidCryptoExchangeError: 'the encrypted handshake failed',
+  StreamResetError: 'the other side reset the connection',
+  StreamClosedError: 'the other side closed the connection',
+  ConnectionClosedError: 'the other side closed the connection',
+  UnexpectedEOFError: 'the other side closed the connection',
+  InvalidPeerIdError: 'this is an address of this node itself',
+  ConnectionDeniedError: 'too many connections',
+  TransportUnavailableError: 'this address cannot be dialled: only TCP is supported',
+}
+
+/** Errors that the next try would bring as well. */
+const permanent: readonly string[] = ['NoValidAddressesError', 'TransportUnavailableError', 'InvalidPeerIdError']
+
+/** The reason of a failed connection in words. Errors of libp2p wrap each other, so the causes are looked at too. */
+export function reasonOf(error: unknown): string {
+  const chain = causesOf(error)
+  const own = chain.find((cause) => cause instanceof HandshakeFailure || cause instanceof DialFailure)
+  if (own !== undefined) return own.message
+  for (const cause of chain) {
+    const reason = systemReasons[String((cause as NodeJS.ErrnoException).code)]
+    if (reason !== undefined) return reason
+  }
+  for (const cause of chain) {
+    const reason = namedReasons[cause.name]
+    if (reason !== undefined) return reason
+  }
+  return chain[0]?.message ?? String(error)
+}
+
+export function failureOf(error: unknown): DialFailure {
+  const chain = causesOf(error)
+  const failure = chain.find((cause) => cause instanceof DialFailure)
+  if (failure !== undefined) return failure
+  const isPermanent = chain.some(
+    (cause) => permanent.includes(cause.name) || (cause instanceof HandshakeFailure && cause.isPermanent),
+  )
+  return new DialFailure(reasonOf(error), { isPermanent })
+}
+
+function causesOf(error: unknown): Error[] {
+  const found: Error[] = []
+  const queue: unknown[] = [error]
+  // Bounded: a cycle of causes must not loop for ever.
+  while (queue.length > 0 && found.length < 16) {
+    const next = queue.shift()
+    if (!(next instanceof Error)) continue
+    found.push(next)
+    queue.push(next.cause)
+    if (next instanceof AggregateError) queue.push(...next.errors)
+  }
+  return found
+}

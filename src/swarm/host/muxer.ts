@@ -1,0 +1,44 @@
+import type { MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/interface'
+import { yamux } from '@libp2p/yamux'
+import { limits } from '../../base/limits.ts'
+import { tuning } from '../../base/tuning.ts'
+import { YamuxGuard } from './yamux-guard.ts'
+
+/** yamux with bounded windows, streams, frames and buffers. */
+export function boundedYamux(): () => StreamMuxerFactory {
+  const create = yamux({
+    // Pings are messages of the live stream.
+    enableKeepAlive: false,
+    maxInboundStreams: limits.streamsPerConnection,
+    maxOutboundStreams: limits.streamsPerConnection,
+    streamOptions: {
+      initialStreamWindowSize: tuning.streamWindowBytes,
+      maxStreamWindowSize: tuning.streamWindowBytes,
+      maxReadBufferLength: 2 * tuning.streamWindowBytes,
+      maxWriteBufferLength: limits.connectionBufferBytes,
+    },
+  })
+  return () => {
+    const factory = create()
+    return {
+      protocol: factory.protocol,
+      createStreamMuxer(connection: MessageStream): StreamMuxer {
+        guard(connection)
+        return factory.createStreamMuxer(connection)
+      },
+    }
+  }
+}
+
+function guard(connection: MessageStream): void {
+  const frames = new YamuxGuard(tuning.streamWindowBytes, limits.streamsOfConnection)
+  // Answers to pings and resets are sent without regard to backpressure.
+  connection.maxWriteBufferLength = limits.connectionBufferBytes
+  connection.addEventListener('message', ({ data }) => {
+    try {
+      for (const piece of data instanceof Uint8Array ? [data] : data) frames.check(piece)
+    } catch (error) {
+      connection.abort(error instanceof Error ? error : new Error(String(error)))
+    }
+  })
+}

@@ -1,0 +1,257 @@
+import { messageOf } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import { nodeIdOf, type PublicKey } from '../../identity/index.ts'
+import type { Logger } from '../../logging/index.ts'
+import { MalformedBytes } from '../../protocol/index.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
+import type { Timer } from '../../runtime/timers.ts'
+import type { CloseReason, Message } from '../../sync/index.ts'
+import type { Transport } from '../exchange/replicator.ts'
+import { DialFailure, type Host, type Session } from '../host/index.ts'
+import type { Dialler } from '../peers/index.ts'
+import { PeerConnection } from './peer-connection.ts'
+import { ReasonCounts } from './reason-counts.ts'
+
+/** What is told about connections and messages: by `Replicator`. */
+export interface ConnectionEvents {
+  connected(peer: string): void
+  disconnected(peer: string): void
+  received(peer: string, message: Message): void
+  congested(peer: string, isCongested: boolean): void
+  answersWait(peer: string, areWaiting: boolean): void
+}
+
+export interface ConnectionsOptions {
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>
+  readonly log: Logger
+  readonly dialler: Dialler
+  /** Whether a peer is known to be connected to another one. */
+  readonly areConnected: (peer: string, other: string) => boolean
+  /** Called when a snapshot would be another one. */
+  readonly changed: () => void
+}
+
+/** Reasons to close a session that are not the fault of the peer. */
+const innocent: ReadonlySet<CloseReason> = new Set(['silent', 'unknownRequiredFeature'])
+
+/** One session per peer: dialled as the dialler decides, doubles closed, messages encoded and decoded. */
+export class Connections implements Transport {
+  readonly #options: ConnectionsOptions
+  /** By peer. */
+  readonly #connections = new Map<string, PeerConnection>()
+  readonly #counts = { dials: 0, keptOut: 0, sentBytes: 0, receivedBytes: 0 }
+  readonly #dialFailures = new ReasonCounts()
+  readonly #closed = new ReasonCounts()
+  readonly #stopping = new AbortController()
+  #events: ConnectionEvents | undefined
+  #host: Pick<Host, 'dial'> | undefined
+  #lastId = 0
+  #timer: Timer | undefined
+  #isClosed = false
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options
+  }
+
+  /** Set before the first session. */
+  set events(events: ConnectionEvents) {
+    this.#events = events
+  }
+
+  /** Begins to dial. */
+  start(host: Pick<Host, 'dial'>): void {
+    this.#host = host
+    this.wake()
+  }
+
+  get all(): ReadonlyMap<string, PeerConnection> {
+    return this.#connections
+  }
+
+  get counters() {
+    const open = [...this.#connections.values()].map(({ session }) => session)
+    return {
+      ...this.#counts,
+      dialFailures: this.#dialFailures.counts,
+      closed: this.#closed.counts,
+      sentBytes: open.reduce((sum, { sentBytes }) => sum + sentBytes, this.#counts.sentBytes),
+      receivedBytes: open.reduce((sum, { receivedBytes }) => sum + receivedBytes, this.#counts.receivedBytes),
+    }
+  }
+
+  /** A session of either side is ready. */
+  add(session: Session): void {
+    const { peer, direction, address } = session
+    const { dialler } = this.#options
+    if (this.#isClosed) {
+      session.close('stopping', true)
+      return
+    }
+    const id = ++this.#lastId
+    const connection = new PeerConnection(id, session, this.#now)
+    const doubles = dialler.connected(peer, { id, direction, address }, this.#now)
+    dialler.learned(peer, session.listenAddresses, 'identify', this.#now)
+    session.onClose = (reason) => this.#ended(connection, reason)
+    if (doubles.includes(id)) {
+      connection.isClosing = true
+      session.close('double')
+    } else this.#use(connection)
+    this.wake()
+  }
+
+  send(peer: string, message: Message): void {
+    const connection = this.#connections.get(peer)
+    if (connection === undefined || connection.isClosing) return
+    connection.send(message, this.#now)
+    this.#checkAnswers(connection)
+    this.#options.changed()
+  }
+
+  close(peer: string, reason: CloseReason): void {
+    const connection = this.#connections.get(peer)
+    if (connection === undefined || connection.isClosing) return
+    connection.isClosing = true
+    if (!innocent.has(reason)) {
+      this.#options.dialler.keepOut(peer, this.#now)
+      this.#counts.keptOut++
+    }
+    this.#options.log.warn(`closing the connection to ${nameOf(peer)}: ${reason}`, {
+      address: connection.session.address,
+    })
+    connection.session.close(reason, !innocent.has(reason))
+  }
+
+  pause(peer: string, isPaused: boolean): void {
+    this.#connections.get(peer)?.session.pause(isPaused)
+  }
+
+  /** Dials and introduces what is due, and sets the timer for the next time. */
+  wake(): void {
+    const { dialler, runtime, changed } = this.#options
+    if (this.#host === undefined || this.#isClosed) return
+    for (const { peer, address } of dialler.due(this.#now)) void this.#dial(peer, address)
+    for (const { to, nodes } of dialler.introductions(this.#now, this.#options.areConnected))
+      this.send(to, {
+        is: 'addresses',
+        nodes: nodes.map(({ peer, addresses }) => ({ node: Buffer.from(peer, 'latin1'), addresses })),
+      })
+    runtime.timers.clear(this.#timer)
+    const at = dialler.wakeAt
+    if (at !== undefined) this.#timer = runtime.timers.setTimeout(() => this.wake(), Math.max(1, at - this.#now))
+    changed()
+  }
+
+  /** Closes all sessions after what waits was sent. */
+  stop(): void {
+    this.#isClosed = true
+    this.#options.runtime.timers.clear(this.#timer)
+    this.#stopping.abort()
+    for (const connection of this.#connections.values()) {
+      connection.isClosing = true
+      connection.session.close('stopping')
+    }
+  }
+
+  get #now(): number {
+    return this.#options.runtime.clock.steadyMs()
+  }
+
+  #isCurrent(connection: PeerConnection): boolean {
+    return !connection.isClosing && this.#connections.get(connection.session.peer) === connection
+  }
+
+  #use(connection: PeerConnection): void {
+    const { session } = connection
+    const { peer, direction, address } = session
+    const before = this.#connections.get(peer)
+    if (before !== undefined) this.#replace(before)
+    session.onMessage = (channel, bytes) => {
+      if (channel !== 'blocks') this.#received(connection, bytes)
+    }
+    session.onCongested = (isCongested) => {
+      connection.isCongested = isCongested
+      if (this.#isCurrent(connection)) this.#events?.congested(peer, isCongested)
+      this.#checkAnswers(connection, true)
+    }
+    session.onSent = () => this.#checkAnswers(connection)
+    this.#connections.set(peer, connection)
+    this.#options.log.info(`connected to ${nameOf(peer)}`, { address, direction })
+    this.#events?.connected(peer)
+  }
+
+  /** Answers wait while many are queued: a peer that reads slowly must not fill the memory. */
+  #checkAnswers(connection: PeerConnection, isForced = false): void {
+    const { session, areAnswersWaiting } = connection
+    const limit = areAnswersWaiting ? limits.congestedBytes / 2 : limits.congestedBytes
+    const areWaiting = connection.isCongested || session.waitingOn('sync') > limit
+    if ((areWaiting === areAnswersWaiting && !isForced) || !this.#isCurrent(connection)) return
+    connection.areAnswersWaiting = areWaiting
+    this.#events?.answersWait(session.peer, areWaiting)
+  }
+
+  #received(connection: PeerConnection, bytes: Uint8Array): void {
+    if (!this.#isCurrent(connection)) return
+    const { peer } = connection.session
+    try {
+      for (const message of connection.take(bytes, this.#now))
+        if (this.#isCurrent(connection)) this.#events?.received(peer, message)
+    } catch (error) {
+      if (!(error instanceof MalformedBytes)) throw error
+      this.#options.log.debug(`malformed message of ${nameOf(peer)}: ${error.message}`)
+      this.close(peer, 'malformedMessage')
+    }
+    this.#options.changed()
+  }
+
+  /** Another session of the peer stays instead: the conversation begins anew there. */
+  #replace(before: PeerConnection): void {
+    before.isClosing = true
+    this.#forget(before)
+    before.session.close('double')
+  }
+
+  #ended(connection: PeerConnection, reason: string): void {
+    const { peer, address, sentBytes, receivedBytes } = connection.session
+    const { dialler, log } = this.#options
+    this.#counts.sentBytes += sentBytes
+    this.#counts.receivedBytes += receivedBytes
+    this.#closed.add(reason)
+    connection.isClosing = true
+    dialler.disconnected(peer, connection.id, reason, this.#now)
+    if (this.#connections.get(peer) === connection) {
+      log.info(`disconnected from ${nameOf(peer)}: ${reason}`, { address })
+      this.#forget(connection)
+    }
+    this.wake()
+  }
+
+  #forget({ session: { peer } }: PeerConnection): void {
+    this.#connections.delete(peer)
+    this.#events?.disconnected(peer)
+  }
+
+  async #dial(peer: string, address: string): Promise<void> {
+    const { dialler, runtime, log } = this.#options
+    this.#counts.dials++
+    const timeout = new AbortController()
+    const timer = runtime.timers.setTimeout(() => timeout.abort(), limits.dialMs)
+    try {
+      // A session that is made arrives at `add`.
+      await this.#host?.dial(peer, address, AbortSignal.any([timeout.signal, this.#stopping.signal]))
+    } catch (error) {
+      if (this.#isClosed) return
+      const { isPermanent, other } = error instanceof DialFailure ? error : { isPermanent: false, other: undefined }
+      const reason = messageOf(error)
+      this.#dialFailures.add(reason)
+      log.debug(`cannot connect to ${nameOf(peer)}: ${reason}`, { address })
+      dialler.dialFailed(peer, address, reason, isPermanent, this.#now, other)
+    } finally {
+      runtime.timers.clear(timer)
+    }
+    this.wake()
+  }
+}
+
+export function nameOf(peer: string): string {
+  return nodeIdOf(Buffer.from(peer, 'latin1') as Uint8Array as PublicKey)
+}

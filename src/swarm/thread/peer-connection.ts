@@ -1,0 +1,54 @@
+import { limits } from '../../base/limits.ts'
+import { MalformedBytes } from '../../protocol/index.ts'
+import type { Message } from '../../sync/index.ts'
+import { decodeMessage, encodeMessage } from '../exchange/message-codec.ts'
+import type { Session } from '../host/index.ts'
+import { Pings } from './pings.ts'
+
+/** What must not wait behind events that were asked for. Everything else keeps its order on the sync channel. */
+const liveKinds: ReadonlySet<Message['is']> = new Set(['hello', 'push', 'ping', 'pong'])
+
+/** The session that is in use with a peer, and its messages. */
+export class PeerConnection {
+  readonly id: number
+  readonly session: Session
+  /** Milliseconds of the monotonic clock. */
+  readonly since: number
+  readonly pings = new Pings()
+  isCongested = false
+  /** Whether requests of the peer wait until answers were sent. */
+  areAnswersWaiting = false
+  /** Whether it is being closed: then messages are ignored. */
+  isClosing = false
+  /** Messages that have overtaken the hello, which comes over another channel; undefined since it has come. */
+  #early: Message[] | undefined = []
+
+  constructor(id: number, session: Session, now: number) {
+    this.id = id
+    this.session = session
+    this.since = now
+  }
+
+  send(message: Message, now: number): void {
+    if (message.is === 'ping') this.pings.sent(message.id, now)
+    const bytes = encodeMessage(message)
+    const isLive = liveKinds.has(message.is) && bytes.length <= limits.liveMessageBytes
+    this.session.send(isLive ? 'live' : 'sync', bytes)
+  }
+
+  /** The messages to process now that bytes have arrived. Throws for malformed ones. */
+  take(bytes: Uint8Array, now: number): readonly Message[] {
+    const message = decodeMessage(bytes)
+    if (message === undefined) return []
+    if (message.is === 'pong') this.pings.answered(message.id, now)
+    const early = this.#early
+    if (early === undefined) return [message]
+    if (message.is === 'hello') {
+      this.#early = undefined
+      return [message, ...early]
+    }
+    if (early.length >= limits.earlyMessages) throw new MalformedBytes('too many messages before the hello')
+    early.push(message)
+    return []
+  }
+}

@@ -1,0 +1,155 @@
+import { tuning } from '../../base/tuning.ts'
+import { nowMs } from '../../runtime/clock.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
+import type { Timer } from '../../runtime/timers.ts'
+import type { Replicator } from '../exchange/replicator.ts'
+import type { Dialler } from '../peers/index.ts'
+import type { PeerConnection, SwarmSnapshot } from '../snapshot.ts'
+import type { Connections } from './connections.ts'
+import { ReasonCounts } from './reason-counts.ts'
+import { type Progress, ReplicationProgress } from './replication-progress.ts'
+import type { FromSwarm, SwarmSettings } from './thread-messages.ts'
+
+export interface SnapshotParts {
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>
+  /** The public key of this node as latin1. */
+  readonly self: string
+  readonly replicator: Pick<Replicator, 'peers' | 'rows' | 'claimsOf'>
+  readonly connections: Pick<Connections, 'all' | 'counters'>
+  readonly dialler: Pick<Dialler, 'snapshot'>
+  readonly settings: SwarmSettings
+  readonly post: (message: FromSwarm) => void
+}
+
+/** Tells the main thread about the swarm: at most once a second while something changes, and when it asks. */
+export class SnapshotSource {
+  readonly #parts: SnapshotParts
+  readonly #inboundFailures = new ReasonCounts()
+  readonly #usefulBytes = new Map<string, number>()
+  readonly #comparing: ReplicationProgress
+  #settings: SwarmSettings
+  #storedEvents = 0
+  #progress: Progress = { statuses: {}, heard: {}, missing: new Map() }
+  #compareFrom = Number.NEGATIVE_INFINITY
+  #postedAt = Number.NEGATIVE_INFINITY
+  #listens: () => readonly string[] = () => []
+  #timer: Timer | undefined
+  #statusTimer: Timer
+  #isStopped = false
+
+  constructor(parts: SnapshotParts) {
+    this.#parts = parts
+    this.#settings = parts.settings
+    this.#comparing = new ReplicationProgress(parts.self, parts.replicator, parts.settings)
+    // The status of nodes depends on time, also while nothing changes.
+    this.#statusTimer = parts.runtime.timers.setInterval(() => this.changed(), tuning.swarmStatusMs).unref()
+  }
+
+  set settings(settings: SwarmSettings) {
+    const { lowLatencyMs, highLatencyMs } = this.#settings
+    if (settings.lowLatencyMs !== lowLatencyMs || settings.highLatencyMs !== highLatencyMs)
+      this.#comparing.options = settings
+    this.#settings = settings
+    this.changed()
+  }
+
+  /** @param addresses where this node listens now */
+  listensAt(addresses: () => readonly string[]): void {
+    this.#listens = addresses
+  }
+
+  inboundFailed(reason: string): void {
+    this.#inboundFailures.add(reason)
+    this.changed()
+  }
+
+  /** Events of a peer were new and are stored. */
+  stored(peer: string, bytes: number, events: number): void {
+    this.#storedEvents += events
+    if (this.#parts.connections.all.has(peer)) this.#usefulBytes.set(peer, (this.#usefulBytes.get(peer) ?? 0) + bytes)
+    this.changed()
+  }
+
+  /** Posts a snapshot within a second. */
+  changed(): void {
+    if (this.#timer !== undefined || this.#isStopped) return
+    const { clock, timers } = this.#parts.runtime
+    const wait = Math.max(0, this.#postedAt + tuning.swarmSnapshotMs - clock.steadyMs())
+    this.#timer = timers.setTimeout(() => this.post(), wait).unref()
+  }
+
+  /** Posts a snapshot now. */
+  post(): void {
+    const { clock, timers } = this.#parts.runtime
+    timers.clear(this.#timer)
+    this.#timer = undefined
+    if (this.#isStopped) return
+    this.#postedAt = clock.steadyMs()
+    this.#parts.post({ is: 'snapshot', snapshot: this.take() })
+  }
+
+  take(): SwarmSnapshot {
+    const { dialler, connections, runtime } = this.#parts
+    this.#compare()
+    const { statuses, heard } = this.#progress
+    return {
+      wallMs: nowMs(runtime.clock),
+      steadyMs: runtime.clock.steadyMs(),
+      listenAddresses: this.#listens(),
+      announcedAddresses: this.#settings.announceAddresses,
+      connections: this.#connections(),
+      knownPeers: dialler.snapshot(),
+      statuses,
+      heard,
+      counters: {
+        ...connections.counters,
+        inboundFailures: this.#inboundFailures.counts,
+        listenerErrors: 0,
+        storedEvents: this.#storedEvents,
+      },
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    for (const timer of [this.#timer, this.#statusTimer]) this.#parts.runtime.timers.clear(timer)
+  }
+
+  #connections(): PeerConnection[] {
+    const { replicator, connections } = this.#parts
+    for (const peer of this.#usefulBytes.keys()) if (!connections.all.has(peer)) this.#usefulBytes.delete(peer)
+    const states = new Map(replicator.peers().map((peer) => [peer.name, peer]))
+    return [...connections.all].map(([peer, { session, since, pings, isCongested }]) => {
+      const state = states.get(peer)
+      return {
+        peer,
+        direction: session.direction,
+        address: session.address,
+        since,
+        agent: session.agent,
+        isReady: state?.isReady === true,
+        isCongested,
+        sentBytes: session.sentBytes,
+        receivedBytes: session.receivedBytes,
+        usefulBytes: this.#usefulBytes.get(peer) ?? 0,
+        waitingBytes: session.waitingBytes,
+        unstoredBytes: state?.inputBytes ?? 0,
+        ping: pings.statistics,
+        clockAheadMs: Math.round((state?.clockAhead ?? 0) / 1000),
+        missingHere: 0,
+        missingThere: 0,
+        ...this.#progress.missing.get(peer),
+      }
+    })
+  }
+
+  /** At intervals: in a swarm with many streams it takes long. */
+  #compare(): void {
+    const { clock } = this.#parts.runtime
+    const now = clock.steadyMs()
+    if (now < this.#compareFrom) return
+    this.#progress = this.#comparing.at(now)
+    // At most a fiftieth of the time.
+    this.#compareFrom = now + Math.max(tuning.swarmSnapshotMs / 2, 50 * (clock.steadyMs() - now))
+  }
+}

@@ -1,0 +1,209 @@
+import { messageOf } from '../../base/errors.ts'
+import { formatStreamId, nodeIdOf, type PublicKey, parsePrivateKey } from '../../identity/index.ts'
+import { LogFilter, Logger, type LogLines } from '../../logging/index.ts'
+import type { StreamKey } from '../../protocol/index.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
+import type { ThreadName } from '../../store/index.ts'
+import { LinkedLog } from '../../store/linked/index.ts'
+import type { Effect } from '../../sync/index.ts'
+import { Replicator } from '../exchange/replicator.ts'
+import { Host } from '../host/index.ts'
+import { Dialler, type Discovery } from '../peers/index.ts'
+import { Connections, nameOf } from './connections.ts'
+import { initialPeersOf } from './initial-peers.ts'
+import { RemoteGate } from './remote-gate.ts'
+import { SnapshotSource } from './snapshot-source.ts'
+import type { FromSwarm, SwarmSettings, SwarmStart, ThreadNotice, ToSwarm } from './thread-messages.ts'
+
+type Post = (message: FromSwarm) => void
+
+interface Parts {
+  readonly lines: LogLines
+  readonly log: Logger
+  readonly store: LinkedLog
+  readonly gate: RemoteGate
+  readonly dialler: Dialler
+  readonly connections: Connections
+  readonly replicator: Replicator
+  readonly snapshots: SnapshotSource
+  readonly host: Host
+}
+
+/** The parts of the swarm in its thread: created, connected, and stopped in order. */
+export class SwarmPart {
+  readonly #parts: Parts
+  readonly #runtime: Runtime
+  #settings: SwarmSettings
+
+  private constructor(parts: Parts, settings: SwarmSettings, runtime: Runtime) {
+    this.#parts = parts
+    this.#settings = settings
+    this.#runtime = runtime
+  }
+
+  static async start(start: SwarmStart, runtime: Runtime, post: Post): Promise<SwarmPart> {
+    const { link, topic, swarmKey, listen, settings } = start
+    const { clock } = runtime
+    const key = parsePrivateKey(start.privateKey)
+    const lines = relayedLines(settings.logFilter, runtime, post)
+    const log = new Logger(lines, 'swarm')
+    const random = (): number => runtime.random.bytes(6).readUIntBE(0, 6) / 2 ** 48
+    const store = new LinkedLog(link, runtime, threadWatch(post))
+    const gate = new RemoteGate(start.isGateOpen, (notice) => post({ is: 'gate', notice }))
+    const self = Buffer.from(key.publicKey).toString('latin1')
+    const dialler = new Dialler({ self, random }, clock.steadyMs())
+    let snapshots: SnapshotSource | undefined
+    let replicator: Replicator | undefined
+    const connections = new Connections({
+      runtime,
+      log,
+      dialler,
+      areConnected: (peer, other) => replicator?.areConnected(peer, other) === true,
+      changed: () => snapshots?.changed(),
+    })
+    replicator = new Replicator({
+      topic,
+      node: key.publicKey,
+      log: store,
+      transport: connections,
+      runtime,
+      gossipMs: settings.gossipMs,
+      pingTimeoutMs: settings.pingTimeoutMs,
+      random,
+      gate,
+      onReport: (report) => log.warn(reportText(report)),
+      onLearned: ({ peer, nodes }) => {
+        for (const { node, addresses } of nodes)
+          dialler.learned(Buffer.from(node).toString('latin1'), addresses, 'introduced', clock.steadyMs(), peer)
+        connections.wake()
+      },
+      onStored: (peer, bytes, events) => snapshots?.stored(peer, bytes, events),
+      onFailure: (error) => log.error(`replication failed: ${messageOf(error)}`),
+    })
+    let host: Host | undefined
+    try {
+      await replicator.start()
+      connections.events = replicator
+      snapshots = new SnapshotSource({ runtime, replicator, connections, dialler, settings, self, post })
+      const source = snapshots
+      host = await Host.start({
+        key,
+        swarmKey,
+        topic,
+        listen,
+        announce: settings.announceAddresses,
+        agent: settings.displayName,
+        mdns: settings.mdns,
+        runtime,
+        log,
+        onFound: (peer, addresses, source) => {
+          dialler.learned(peer, addresses, source, clock.steadyMs())
+          connections.wake()
+        },
+        onSession: (session) => connections.add(session),
+        accepts: (peer) => !dialler.isKeptOut(peer, clock.steadyMs()),
+        onInboundFailure: (address, reason) => {
+          log.debug(`an inbound connection failed: ${reason}`, { address })
+          source.inboundFailed(reason)
+        },
+      })
+      const listening = host
+      source.listensAt(() => listening.addresses)
+      const parts = { lines, log, store, gate, dialler, connections, replicator, snapshots: source, host }
+      const part = new SwarmPart(parts, settings, runtime)
+      dialler.setOwnAddresses(host.addresses)
+      part.#setInitialPeers()
+      connections.start(host)
+      return part
+    } catch (error) {
+      connections.stop()
+      replicator.close()
+      await host?.stop().catch(() => {})
+      await store.close()
+      throw error
+    }
+  }
+
+  take(message: Exclude<ToSwarm, { do: 'start' | 'stop' }>): void {
+    const { gate, replicator, snapshots, log } = this.#parts
+    switch (message.do) {
+      case 'apply':
+        this.#apply(message.settings)
+        break
+      case 'open-gate':
+        gate.open()
+        break
+      case 'removed':
+        replicator
+          .removed(message.stream, message.redaction)
+          .catch((error: unknown) => log.error(`peers cannot be told of a removal: ${messageOf(error)}`))
+        break
+      case 'discovered':
+        this.#discovered(message.discovery)
+        break
+      case 'look':
+        snapshots.post()
+    }
+  }
+
+  async stop(): Promise<void> {
+    const { connections, replicator, snapshots, host, store } = this.#parts
+    snapshots.stop()
+    replicator.close()
+    connections.stop()
+    await host.stop()
+    await store.close()
+  }
+
+  #apply(settings: SwarmSettings): void {
+    const before = this.#settings
+    const { lines, host, log, snapshots } = this.#parts
+    this.#settings = settings
+    if (settings.logFilter !== before.logFilter) lines.filter = new LogFilter(settings.logFilter)
+    if (settings.mdns !== before.mdns)
+      host.setMdns(settings.mdns).catch((error: unknown) => log.error(`mDNS cannot be changed: ${messageOf(error)}`))
+    if (settings.announceAddresses.join() !== before.announceAddresses.join())
+      host.setAnnounce(settings.announceAddresses)
+    if (settings.initialPeers.join() !== before.initialPeers.join()) this.#setInitialPeers()
+    snapshots.settings = settings
+  }
+
+  #discovered({ peer, address, isNew }: Discovery): void {
+    const { dialler, connections } = this.#parts
+    if (isNew) dialler.learned(peer, [address], 'event', this.#runtime.clock.steadyMs())
+    else dialler.expired(peer, [address], 'event')
+    connections.wake()
+  }
+
+  #setInitialPeers(): void {
+    const { dialler, connections, log } = this.#parts
+    const { peers, problems } = initialPeersOf(this.#settings.initialPeers)
+    for (const problem of problems) log.warn(problem)
+    dialler.setInitialPeers(peers, this.#runtime.clock.steadyMs())
+    connections.wake()
+  }
+}
+
+/** Log lines go to the main thread, which writes them. */
+function relayedLines(filter: string, { clock }: Runtime, post: Post): LogLines {
+  return { filter: new LogFilter(filter), clock, write: (record) => post({ is: 'log', record }) }
+}
+
+function threadWatch(post: Post) {
+  const tell =
+    (is: ThreadNotice['is']) =>
+    (thread: ThreadName, error?: Error): void =>
+      post({ is: 'thread', notice: { thread, is, reason: error?.message ?? '' } })
+  return { started: tell('started'), ended: tell('ended'), startFailed: tell('startFailed') }
+}
+
+function reportText({ is, stream, peer }: Extract<Effect, { do: 'report' }>): string {
+  const name = streamName(stream)
+  if (is === 'fork') return `${nameOf(peer)} has evidence that the stream ${name} was forked: it is frozen`
+  if (is === 'own-stream-ahead') return `${nameOf(peer)} has more events of the own stream ${name} than this node`
+  return `${nameOf(peer)} has events of ${name} from the future: they wait until the clock has reached them`
+}
+
+function streamName({ node, number }: StreamKey): string {
+  return formatStreamId({ node: nodeIdOf(node as PublicKey), number: BigInt(number) })
+}
