@@ -14,6 +14,7 @@ export function swarmSettingsOf(document: SettingsDocument, logFilter: string): 
     gossipMs,
     lowLatencyMs: gossipMs * swarm.detectionCyclesLowLatency,
     highLatencyMs: gossipMs * swarm.detectionCyclesHighLatency,
+    blockTimeoutMs: 1000 * swarm.bitswapTimeout,
     logFilter,
   }
 }

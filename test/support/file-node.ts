@@ -40,12 +40,12 @@ export class FileNode {
     this.replicator = new BlockReplicator({
       runtime: systemRuntime,
       random: () => 0.5,
-      timeoutMs: () => timeoutMs,
+      timeoutMs,
       throttle: { pass: () => Promise.resolve() },
       onFailure: (error) => this.failures.push(error),
       transport: {
         sendBlocks: (peer, bytes) => this.#send(peer, bytes),
-        closeForBlocks: (peer, reason) => {
+        close: (peer, reason) => {
           this.closed.push({ peer, reason })
           const other = this.#peers.get(peer)
           if (other !== undefined) this.disconnect(other)

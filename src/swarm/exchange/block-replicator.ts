@@ -14,7 +14,7 @@ import {
 export interface BlockTransport {
   /** Queues a message. `BlockReplicator.sent` is called for each that has left the queue, in order. */
   sendBlocks(peer: string, message: Uint8Array): void
-  closeForBlocks(peer: string, reason: BlockCloseReason): void
+  close(peer: string, reason: BlockCloseReason): void
 }
 
 export interface BlockReplicatorOptions {
@@ -23,7 +23,7 @@ export interface BlockReplicatorOptions {
   /** A random number from 0 to before 1. */
   readonly random: () => number
   /** Milliseconds without an answer after which another peer is asked. */
-  readonly timeoutMs: () => number
+  readonly timeoutMs: number
   /** Slows the exchange down while events are published. */
   readonly throttle: Pick<TransferThrottle, 'pass'>
   /** Called when reading or storing blocks fails: it is tried again later. */
@@ -34,6 +34,8 @@ export interface BlockReplicatorOptions {
 export class BlockReplicator {
   readonly #options: BlockReplicatorOptions
   readonly #exchange: BlockExchange
+  /** Read by the exchange whenever it needs them. */
+  readonly #settings: { readonly random: () => number; timeoutMs: number }
   /** By peer: the lengths of the blocks in the messages that wait to be sent; 0 for other messages. */
   readonly #unsent = new Map<string, number[]>()
   /** The blocks that downloads wait for, by their CIDs as latin1. */
@@ -46,18 +48,18 @@ export class BlockReplicator {
   constructor(options: BlockReplicatorOptions) {
     this.#options = options
     const { random, timeoutMs } = options
-    this.#exchange = new BlockExchange({
-      random,
-      // The setting may change at any time.
-      get timeoutMs() {
-        return timeoutMs()
-      },
-    })
+    this.#settings = { random, timeoutMs }
+    this.#exchange = new BlockExchange(this.#settings)
   }
 
   /** Number of blocks that are asked for, or are being stored. */
   get inProgress(): number {
     return this.#exchange.inProgress
+  }
+
+  /** Milliseconds without an answer after which another peer is asked. */
+  set timeoutMs(ms: number) {
+    this.#settings.timeoutMs = ms
   }
 
   /** Sets the blocks of this node; undefined while there is no link to them. */
@@ -131,7 +133,7 @@ export class BlockReplicator {
         break
       case 'close':
         this.#unsent.delete(effect.peer)
-        this.#options.transport.closeForBlocks(effect.peer, effect.reason)
+        this.#options.transport.close(effect.peer, effect.reason)
         this.#blocks?.setPeers(this.#exchange.hasPeers)
         break
       case 'listWants':
