@@ -1,9 +1,8 @@
 import { assert } from '../base/assert.ts'
 import { failure } from '../base/errors.ts'
-import type { CalledThread } from '../store/index.ts'
+import type { CalledThread, TransferThrottle } from '../store/index.ts'
 import type { FileBlocks } from './file-blocks.ts'
 import type { FileStore, Found } from './thread/index.ts'
-import type { TransferThrottle } from './transfer-throttle.ts'
 
 interface Parts {
   readonly thread: Pick<CalledThread<FileStore>, 'call'>

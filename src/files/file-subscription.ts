@@ -21,8 +21,6 @@ interface FileSubscriptionOptions {
   readonly node: string
   readonly timers: Timers
   readonly background: BackgroundReporter
-  /** Called after facts were applied, with whether blocks are wanted because of them. */
-  readonly onNewWants: (hasNewWants: boolean) => void
 }
 
 /** Subscribes to the events about files of all nodes, from the stored offsets on. */
@@ -71,7 +69,7 @@ export class FileSubscription {
   }
 
   async #apply(lines: readonly Line[]): Promise<void> {
-    const { thread, onNewWants } = this.#options
+    const { thread } = this.#options
     const facts: KeyedFact[] = []
     const offsets: Record<string, number> = {}
     let isCaughtUp = false
@@ -83,7 +81,7 @@ export class FileSubscription {
         Object.assign(offsets, line.offsets)
         isCaughtUp = true
       }
-    onNewWants(await thread.call('apply', [facts, offsets]))
+    await thread.call('apply', [facts, offsets])
     if (!isCaughtUp) return
     await thread.call('discardLeftovers', [])
     this.isCaughtUp = true

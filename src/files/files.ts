@@ -14,6 +14,7 @@ import {
   refusalIn,
   type StoreDamage,
   type ThreadWatch,
+  TransferThrottle,
 } from '../store/index.ts'
 import { diskUse } from './disk-use.ts'
 import { Downloads } from './downloads.ts'
@@ -22,9 +23,8 @@ import { FileBlocks } from './file-blocks.ts'
 import { FileSubscription } from './file-subscription.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
-import type { FileStore, FilesData, Found, NamedContent, PinnedContent } from './thread/index.ts'
+import type { ArrivedBlock, FileStore, FilesData, Found, NamedContent, PinnedContent } from './thread/index.ts'
 import { filesModule } from './thread/index.ts'
-import { TransferThrottle } from './transfer-throttle.ts'
 import { parseCid } from './unixfs/index.ts'
 import { Upload, type Uploaded } from './upload.ts'
 
@@ -64,7 +64,7 @@ export class Files {
   readonly #throttle: TransferThrottle
   readonly #downloads: Downloads
   readonly #background: BackgroundReporter
-  /** The blocks of files, for the exchange with other nodes. */
+  /** Blocks of other nodes. */
   readonly blocks: FileBlocks
   /** Serializes changes of names and uploads: each one is applied before the next one starts. */
   #lastChange: Promise<unknown> = Promise.resolve()
@@ -85,13 +85,13 @@ export class Files {
       onDamage,
       disk: { ...diskUse, notify: disk },
       background: options.background,
+      onNotice: (notice) => this.blocks.arrived(notice as ArrivedBlock),
     })
     this.#background = new BackgroundReporter(options.background)
     const { timers, blockTimeoutMs: timeoutMs = () => 0 } = options
-    this.blocks = new FileBlocks({ thread: this.#thread, timers, throttle: this.#throttle, timeoutMs })
+    this.blocks = new FileBlocks({ thread: this.#thread, timers, timeoutMs })
     this.#downloads = new Downloads({ thread: this.#thread, blocks: this.blocks, throttle: this.#throttle })
-    const onNewWants = this.blocks.notify
-    const parts = { ...options, thread: this.#thread, background: this.#background, onNewWants }
+    const parts = { ...options, thread: this.#thread, background: this.#background }
     this.#subscription = new FileSubscription(parts)
     this.#subscriptionEnd = this.#subscription.run()
     this.#queries = new StandingQueries(parts)
@@ -266,7 +266,7 @@ export class Files {
       const fact = factOf({ payload, timestamp })
       return fact === undefined ? [] : [{ fact, key: { lamport, stream } }]
     })
-    this.blocks.notify(await this.#thread.call('apply', [facts]))
+    await this.#thread.call('apply', [facts])
   }
 }
 

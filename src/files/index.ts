@@ -1,4 +1,4 @@
-export type { BlockSource, FileBlocks } from './file-blocks.ts'
+export type { FileBlocks } from './file-blocks.ts'
 export { type Duration, Files, type FilesOptions } from './files.ts'
 export { linesOf } from './lines.ts'
 export { sniffedBytes, typeByContent, typeByName } from './media-types.ts'

@@ -14,8 +14,6 @@ interface Parts {
   readonly clock: Clock
   readonly log: Logger
   readonly background: BackgroundReporter
-  /** Called after results were pinned, with whether blocks are wanted because of them. */
-  readonly onNewWants: (hasNewWants: boolean) => void
 }
 
 interface Line {
@@ -72,7 +70,7 @@ export class StandingQueries {
   }
 
   async #runOne({ app, query, until }: StandingQuery): Promise<void> {
-    const { thread, events, clock, onNewWants } = this.#parts
+    const { thread, events, clock } = this.#parts
     // No result is lost: the new subscription starts at the offsets where the query ends.
     this.#subscriptions.get(app)?.cancel()
     const cids = new Set<string>()
@@ -92,7 +90,7 @@ export class StandingQueries {
         offsets = (lines as Line[]).find(({ type }) => type === 'offsets')?.offsets ?? offsets
       }
     }
-    onNewWants(await thread.call('pinResults', [app, [...cids]]))
+    await thread.call('pinResults', [app, [...cids]])
     if (offsets !== undefined && !this.#isClosed) void this.#subscribe(app, query, offsets)
   }
 
@@ -101,14 +99,14 @@ export class StandingQueries {
    * again.
    */
   async #subscribe(appId: string, query: string, lowerBound: OffsetMap): Promise<void> {
-    const { thread, events, onNewWants } = this.#parts
+    const { thread, events } = this.#parts
     let reading: Reading | undefined
     try {
       reading = events.subscribe({ query, appId, via: 'node', lowerBound })
       this.#subscriptions.set(appId, reading)
       for await (const lines of linesOf(reading)) {
         const cids = cidsIn(lines as Line[])
-        if (cids.length > 0) onNewWants(await thread.call('pinMoreResults', [appId, cids]))
+        if (cids.length > 0) await thread.call('pinMoreResults', [appId, cids])
       }
     } catch (error) {
       this.#parts.log.debug(`the query of ${appId} for files to keep is not followed: ${messageOf(error)}`)

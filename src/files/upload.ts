@@ -1,9 +1,8 @@
 import { failure } from '../base/errors.ts'
 import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
-import type { CalledThread } from '../store/index.ts'
+import type { CalledThread, TransferThrottle } from '../store/index.ts'
 import type { FileStore, UploadedFile } from './thread/index.ts'
-import type { TransferThrottle } from './transfer-throttle.ts'
 import { ChunkMemory } from './unixfs/index.ts'
 import { UploadPaths } from './upload-paths.ts'
 

@@ -120,7 +120,8 @@ export class Node {
       events = openedEvents.then(({ events }) => events)
       // Not unhandled: it is awaited below, after the ports are open.
       events.catch(() => {})
-      files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })
+      const openedFiles = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })
+      files = openedFiles
       // Not unhandled: opening files only fails when opening events fails, and each request for files awaits it.
       files.catch(() => {})
       threads.setRestart('files', async () => (await files)?.probe())
@@ -153,7 +154,8 @@ export class Node {
       const perPort = connectionLimits(available, metrics, log, clock)
       await listeners.open(options.endpoints, api, connections, perPort)
       const { store } = await openedEvents
-      void nodeSwarm?.start(events, store, () => listeners.releaseSwarm())
+      const linkBlocks = async () => (await openedFiles).blocks.link()
+      void nodeSwarm?.start(events, { ...store, linkBlocks }, () => listeners.releaseSwarm())
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {

@@ -14,6 +14,7 @@ export {
   Registers,
   rewriteBlockVersion,
   Slots,
+  TransferThrottle,
   verifyBlocks,
 } from './blocks/index.ts'
 export { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from './disk/background.ts'
@@ -46,6 +47,7 @@ export type {
   Appended,
   AppendedFrames,
   AppendRequest,
+  BlockNotice,
   Blocks,
   BlockUsage,
   CacheLimits,
@@ -53,6 +55,8 @@ export type {
   EventLog,
   EventReader,
   EventStore,
+  ExchangedBlocks,
+  FetchedBlock,
   FrameTime,
   HeadPlace,
   OwnHistory,
@@ -68,6 +72,7 @@ export type {
   StartMarks,
   StreamHead,
   StreamStatus,
+  WantedList,
   WantPlace,
 } from './port/index.ts'
 export {
@@ -79,7 +84,7 @@ export {
   type VerifyReport,
   verifyLog,
 } from './sqlite/index.ts'
-export { CalledThread, type DiskUse, serveCalls } from './threads/calls/calls.ts'
+export { CalledThread, type DiskUse, type LinkTarget, serveCalls } from './threads/calls/calls.ts'
 export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
 export type { LogLink } from './threads/link/log-link.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'

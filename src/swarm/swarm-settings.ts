@@ -15,6 +15,7 @@ export function swarmSettingsOf(document: SettingsDocument, logFilter: string): 
     lowLatencyMs: gossipMs * swarm.detectionCyclesLowLatency,
     highLatencyMs: gossipMs * swarm.detectionCyclesHighLatency,
     isReadOnly: api.events.readOnly,
+    blockTimeoutMs: 1000 * swarm.bitswapTimeout,
     logFilter,
   }
 }

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { type MessagePort, Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
 import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
@@ -36,6 +36,8 @@ export interface SwarmStore {
   /** A new link to the log of the topic. */
   link(): LogLink
   readonly gate: OwnStreamsGate | undefined
+  /** A port to the files thread, for the exchange of blocks; without it none are exchanged. */
+  readonly linkBlocks?: () => Promise<MessagePort>
 }
 
 /** The addresses at which the swarm listens. */
@@ -214,10 +216,20 @@ export class Swarm {
         this.#isLoaded = true
         this.#loaded.resolve()
         break
+      case 'wants-blocks':
+        void this.#linkBlocks()
+        break
       case 'started':
       case 'start-failed':
       case 'stopped':
     }
+  }
+
+  async #linkBlocks(): Promise<void> {
+    const worker = this.#worker
+    // A failure is reported by the files; the thread asks again.
+    const port = await this.#started?.store.linkBlocks?.().catch(() => undefined)
+    worker?.postMessage({ do: 'link-blocks', port } satisfies ToSwarm, port === undefined ? [] : [port])
   }
 
   #noticed({ thread, is, reason }: ThreadNotice): void {

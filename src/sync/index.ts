@@ -1,4 +1,5 @@
 export {
+  type BlockCloseReason,
   type BlockEffect,
   BlockExchange,
   type BlockExchangeOptions,

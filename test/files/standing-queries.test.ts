@@ -38,7 +38,6 @@ async function open(t: TestContext) {
     events,
     log: silent,
     background: new BackgroundReporter(),
-    onNewWants: () => {},
   })
   t.after(async () => {
     queries.close()

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { MessagePort } from 'node:worker_threads'
 import { CalledThread, type DiskNotice, type DiskUse } from '../../src/store/index.ts'
+import { until } from '../support/process.ts'
 import type { RefusedCalls } from '../support/refused-calls-thread.ts'
 
 function open(t: TestContext) {
@@ -47,4 +49,55 @@ test('calls run in order, also when one of them is asynchronous', async (t) => {
     thread.call('wait', [3]).then((value) => order.push(value)),
   ])
   assert.deepEqual(order, [1, 2, 3])
+})
+
+/** Calls `echo` over a link. Returns the replies and notices in order. */
+function echoes(port: MessagePort, texts: readonly string[]): { readonly seen: string[]; readonly isClosed: boolean } {
+  const result = { seen: [] as string[], isClosed: false }
+  port.on('message', ({ notice, result: reply }: { notice?: string; result?: string }) =>
+    result.seen.push(notice === undefined ? `reply ${reply}` : `notice ${notice}`),
+  )
+  port.on('close', () => {
+    result.isClosed = true
+  })
+  for (const [id, text] of texts.entries()) port.postMessage({ id, name: 'echo', args: [text] })
+  return result
+}
+
+test('a linked thread calls and gets notices; calls of the main thread and its own take turns', async (t) => {
+  const { thread } = open(t)
+  const port = await thread.link()
+  const order: unknown[] = []
+  const calls = [1, 2, 3].map((value) => thread.call('wait', [value]).then(() => order.push(value)))
+  port.on('message', ({ result }: { result?: string }) => result !== undefined && order.push(result))
+  const { seen } = echoes(port, ['a', 'b'])
+  await Promise.all(calls)
+  await until(
+    () => seen.length === 4 || undefined,
+    () => seen.join(),
+  )
+  assert.deepEqual(seen, ['notice a', 'reply a', 'notice b', 'reply b'])
+  assert.ok(order.indexOf('b') < order.indexOf(3), order.join())
+  port.close()
+  await until(
+    async () => (await thread.call('endedLinks', [])) === 1 || undefined,
+    () => 'the link has not ended',
+  )
+})
+
+test('a link ends with the thread, and a new link starts another thread', async (t) => {
+  const { thread } = open(t)
+  const echoed = echoes(await thread.link(), [])
+  await assert.rejects(thread.call('end', []))
+  await until(
+    () => echoed.isClosed || undefined,
+    () => 'the port is still open',
+  )
+  const port = await thread.link()
+  const again = echoes(port, ['a'])
+  await until(
+    () => again.seen.includes('reply a') || undefined,
+    () => again.seen.join(),
+  )
+  port.close()
 })

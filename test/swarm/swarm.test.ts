@@ -20,6 +20,7 @@ const settings: SwarmSettings = {
   pingTimeoutMs: 5000,
   gossipMs: 1000,
   lowLatencyMs: 2000,
+  blockTimeoutMs: 15_000,
   highLatencyMs: 5000,
   isReadOnly: false,
   logFilter: 'DEBUG',

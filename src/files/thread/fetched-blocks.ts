@@ -1,22 +1,14 @@
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
-import type { BackgroundReporter, BlockStore, DiskReserve, ReceivedBlock, WantPlace } from '../../store/index.ts'
+import type {
+  BackgroundReporter,
+  BlockStore,
+  DiskReserve,
+  FetchedBlock,
+  WantedList,
+  WantPlace,
+} from '../../store/index.ts'
 import type { Batches } from './batches.ts'
-
-/** Wanted blocks, in order. */
-export interface WantedList {
-  readonly cids: readonly Uint8Array[]
-  /** Whether there are no more after them. */
-  readonly isEnd: boolean
-  /** Whether there is room for blocks on the disk. */
-  readonly hasRoom: boolean
-}
-
-/** What became of a block from another node. */
-export interface FetchedBlock {
-  readonly outcome: ReceivedBlock['outcome'] | 'noRoom'
-  readonly newWants: readonly Uint8Array[]
-}
 
 interface Parts {
   readonly blocks: BlockStore

@@ -5,6 +5,7 @@ import { nowMs } from '../../runtime/clock.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import {
   BackgroundReporter,
+  type BlockNotice,
   BlockStore,
   type BlockUsage,
   type CacheLimits,
@@ -27,7 +28,8 @@ import { ChunkMemory, MalformedUnixFs, parseCid } from '../unixfs/index.ts'
 import { Batches } from './batches.ts'
 import { Catalogue, type StandingQuery } from './catalogue.ts'
 import { type Content, ContentReader, type MissingBlock, type Resolved } from './content.ts'
-import { type FetchedBlock, FetchedBlocks, type WantedList } from './fetched-blocks.ts'
+import { FetchedBlocks } from './fetched-blocks.ts'
+import { type ArrivedBlock, type AskedBlock, type BlockLink, SharedBlocks } from './shared-blocks.ts'
 import { type UploadedFile, type UploadId, Uploads } from './uploads.ts'
 
 /** The result of resolving an address. */
@@ -59,6 +61,8 @@ export interface FileStoreOptions {
   readonly background?: BackgroundReporter
   /** The space of the disk. */
   readonly space?: () => DiskSpace
+  /** Sends a notice to the main thread. */
+  readonly notify?: (notice: ArrivedBlock) => void
 }
 
 /** Database pages that are vacuumed per call, so that other calls get their turn. */
@@ -78,16 +82,15 @@ export class FileStore {
   readonly #uploads: Uploads
   readonly #contents: ContentReader
   readonly #fetched: FetchedBlocks
+  readonly #shared: SharedBlocks
 
   /** Damage that was found when the store was opened. */
   readonly damage: readonly StoreDamage[]
   readonly #countFile: CountFile
 
-  constructor(
-    file: string,
-    { clock, random }: Pick<Runtime, 'clock' | 'random'>,
-    { sync = diskSync, background = new BackgroundReporter(), space = () => diskSpace(file) }: FileStoreOptions = {},
-  ) {
+  constructor(file: string, { clock, random }: Pick<Runtime, 'clock' | 'random'>, options: FileStoreOptions = {}) {
+    const { sync = diskSync, background = new BackgroundReporter() } = options
+    const { space = () => diskSpace(file), notify = () => {} } = options
     const { database, damage, countFile } = openCheckedBlocks(file, sync, background)
     this.damage = damage
     this.#countFile = countFile
@@ -100,7 +103,9 @@ export class FileStore {
     this.#uploads = new Uploads(this.#blocks, this.#batches, random)
     this.#contents = new ContentReader(this.#blocks)
     const reserve = new DiskReserve(space)
-    this.#fetched = new FetchedBlocks({ blocks: this.#blocks, batches: this.#batches, reserve, background })
+    const blocks = this.#blocks
+    this.#fetched = new FetchedBlocks({ blocks, batches: this.#batches, reserve, background })
+    this.#shared = new SharedBlocks({ blocks, fetched: this.#fetched, background, notify })
   }
 
   beginUpload(): UploadId {
@@ -154,19 +159,19 @@ export class FileStore {
     return this.#contents.read(file, offset)
   }
 
-  /** Wanted blocks: the first ones, or those after the last list. */
-  wantedBlocks(from: 'start' | 'next'): WantedList {
-    return this.#fetched.wanted(from)
+  /** Makes a link for the thread that exchanges blocks with other nodes. It replaces an earlier one. */
+  link(post: (notice: BlockNotice) => void): BlockLink {
+    return this.#shared.link(post)
   }
 
-  /** Verifies a block of another node, and stores it if it is wanted or `isAsked`. */
-  receiveBlock(cid: Uint8Array, bytes: Uint8Array, isAsked: boolean): Promise<FetchedBlock> {
-    return this.#fetched.receive(cid, bytes, isAsked)
+  /** A download waits for a missing block. */
+  askBlock(cid: Uint8Array): AskedBlock {
+    return this.#shared.ask(cid)
   }
 
-  /** The bytes of a block for another node, if it is stored. */
-  readBlock(cid: Uint8Array): Uint8Array | undefined {
-    return this.#blocks.get(cid)
+  /** No download waits for a block any more. */
+  unaskBlock(cid: Uint8Array): void {
+    this.#shared.unask(cid)
   }
 
   /** Reports whether there is room again for wanted blocks. */
@@ -200,31 +205,26 @@ export class FileStore {
     return this.#registers.followed()
   }
 
-  /**
-   * Applies facts. With offsets, commits that all events up to there have been applied. Returns whether further blocks
-   * are wanted.
-   */
-  async apply(facts: readonly KeyedFact[], offsets?: Readonly<Record<string, number>>): Promise<boolean> {
+  /** Applies facts. With offsets, commits that all events up to there have been applied. */
+  async apply(facts: readonly KeyedFact[], offsets?: Readonly<Record<string, number>>): Promise<void> {
     this.#batches.change(() => {
       for (const fact of facts) this.#catalogue.apply(fact)
       if (offsets !== undefined) this.#registers.follow(offsets)
     })
     if (offsets !== undefined) await this.#batches.commit()
-    return this.#fetched.takeNewWants()
+    this.#shared.notifyWants()
   }
 
-  /** Returns whether further blocks are wanted. */
-  async pinResults(app: string, cids: readonly string[]): Promise<boolean> {
+  async pinResults(app: string, cids: readonly string[]): Promise<void> {
     this.#batches.change(() => this.#catalogue.pinResults(app, cids))
     await this.#batches.commit()
-    return this.#fetched.takeNewWants()
+    this.#shared.notifyWants()
   }
 
-  /** Returns whether further blocks are wanted. */
-  async pinMoreResults(app: string, cids: readonly string[]): Promise<boolean> {
+  async pinMoreResults(app: string, cids: readonly string[]): Promise<void> {
     this.#batches.change(() => this.#catalogue.pinMoreResults(app, cids))
     await this.#batches.commit()
-    return this.#fetched.takeNewWants()
+    this.#shared.notifyWants()
   }
 
   /** Evicts some unpinned blocks above the cache limits. Returns whether there are more. */
@@ -269,6 +269,7 @@ export class FileStore {
   }
 
   async close(): Promise<void> {
+    this.#shared.close()
     try {
       await this.#batches.commit()
       this.#countFile.close()

@@ -12,4 +12,4 @@ export interface FilesData {
 assert(parentPort !== null, 'the files thread is a worker thread')
 const { file } = workerData as FilesData
 const { timers } = systemRuntime
-serveCalls(parentPort, timers, (background) => new FileStore(file, systemRuntime, { background }))
+serveCalls(parentPort, timers, (reports) => new FileStore(file, systemRuntime, reports))

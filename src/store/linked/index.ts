@@ -1,2 +1,5 @@
+export { TransferThrottle } from '../blocks/index.ts'
+export type { BlockNotice, ExchangedBlocks, FetchedBlock, WantedList } from '../port/index.ts'
+export { LinkedBlocks } from '../threads/link/linked-blocks.ts'
 export { LinkedLog } from '../threads/link/linked-log.ts'
 export type { LogLink } from '../threads/link/log-link.ts'

@@ -33,12 +33,16 @@ export { frameTime, joinChunks, newestTimeIn } from './stream-sizes.ts'
 export type { Checkpoint, ChunkSize, FrameTime, NewestTime, ReadStream, StreamNumber, StreamStatus } from './streams.ts'
 export {
   type BlockFetching,
+  type BlockNotice,
   compareRanks,
+  type ExchangedBlocks,
+  type FetchedBlock,
   lastRank,
   type PinReason,
   type ReceivedBlock,
   rankOf,
   type WantedBlock,
+  type WantedList,
   type WantPlace,
   type WantRank,
 } from './wanted-blocks.ts'

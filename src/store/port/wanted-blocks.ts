@@ -44,6 +44,40 @@ export interface ReceivedBlock {
   readonly newWants: readonly Uint8Array[]
 }
 
+/** Wanted blocks, in order. */
+export interface WantedList {
+  readonly cids: readonly Uint8Array[]
+  /** Whether there are no more after them. */
+  readonly isEnd: boolean
+  /** Whether there is room for blocks on the disk. */
+  readonly hasRoom: boolean
+}
+
+/** What became of a block that was fetched from another node. */
+export interface FetchedBlock {
+  readonly outcome: ReceivedBlock['outcome'] | 'noRoom'
+  readonly newWants: readonly Uint8Array[]
+}
+
+/** The blocks of files for the exchange with other nodes, which may run in another thread. */
+export interface ExchangedBlocks {
+  /** Wanted blocks, named content first, then the newest upload: the first ones, or those after the last list. */
+  wanted(from: 'start' | 'next'): Promise<WantedList>
+  /** The bytes of a block for another node, if it is stored. */
+  read(cid: Uint8Array): Promise<Uint8Array | undefined>
+  /** Verifies a block of another node, and stores it if it is wanted or a download waits for it. */
+  receive(cid: Uint8Array, bytes: Uint8Array): Promise<FetchedBlock>
+  /** Tells downloads whether there are peers: without them a download of missing content fails at once. */
+  setPeers(hasPeers: boolean): void
+}
+
+/** What the files thread tells the exchange of blocks. */
+export type BlockNotice =
+  /** There may be new wanted blocks. */
+  | { readonly is: 'wanted' }
+  /** A download waits for a block, or no download does any more. */
+  | { readonly is: 'asked' | 'unasked'; readonly cid: Uint8Array }
+
 /** The part of a block store that the exchange of blocks between nodes uses. */
 export interface BlockFetching {
   /** The bytes of a block, if it is stored, verified against the CID. */

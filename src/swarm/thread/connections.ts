@@ -5,9 +5,10 @@ import type { Logger } from '../../logging/index.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import type { CloseReason, Message } from '../../sync/index.ts'
+import type { BlockCloseReason, CloseReason, Message } from '../../sync/index.ts'
+import type { BlockTransport } from '../exchange/block-replicator.ts'
 import type { Transport } from '../exchange/replicator.ts'
-import { DialFailure, type Host, type Session } from '../host/index.ts'
+import { type Channel, DialFailure, type Host, type Session } from '../host/index.ts'
 import type { Dialler } from '../peers/index.ts'
 import { PeerConnection } from './peer-connection.ts'
 import { ReasonCounts } from './reason-counts.ts'
@@ -17,8 +18,18 @@ export interface ConnectionEvents {
   connected(peer: string): void
   disconnected(peer: string): void
   received(peer: string, message: Message): void
+  /** Something has arrived that is not a message for it. */
+  heard(peer: string): void
   congested(peer: string, isCongested: boolean): void
   answersWait(peer: string, areWaiting: boolean): void
+}
+
+/** What is told about the stream of blocks: by `BlockReplicator`. */
+export interface BlockEvents {
+  connected(peer: string): void
+  disconnected(peer: string): void
+  received(peer: string, bytes: Uint8Array): void
+  sent(peer: string): void
 }
 
 export interface ConnectionsOptions {
@@ -32,10 +43,10 @@ export interface ConnectionsOptions {
 }
 
 /** Reasons to close a session that are not the fault of the peer. */
-const innocent: ReadonlySet<CloseReason> = new Set(['silent', 'unknownRequiredFeature'])
+const innocent: ReadonlySet<CloseReason | BlockCloseReason> = new Set(['silent', 'unknownRequiredFeature'])
 
 /** One session per peer: dialled as the dialler decides, doubles closed, messages encoded and decoded. */
-export class Connections implements Transport {
+export class Connections implements Transport, BlockTransport {
   readonly #options: ConnectionsOptions
   /** By peer. */
   readonly #connections = new Map<string, PeerConnection>()
@@ -44,6 +55,7 @@ export class Connections implements Transport {
   readonly #closed = new ReasonCounts()
   readonly #stopping = new AbortController()
   #events: ConnectionEvents | undefined
+  #blocks: BlockEvents | undefined
   #host: Pick<Host, 'dial'> | undefined
   #lastId = 0
   #timer: Timer | undefined
@@ -56,6 +68,11 @@ export class Connections implements Transport {
   /** Set before the first session. */
   set events(events: ConnectionEvents) {
     this.#events = events
+  }
+
+  /** Set before the first session. */
+  set blocks(blocks: BlockEvents) {
+    this.#blocks = blocks
   }
 
   /** Begins to dial. */
@@ -107,7 +124,12 @@ export class Connections implements Transport {
     this.#options.changed()
   }
 
-  close(peer: string, reason: CloseReason): void {
+  sendBlocks(peer: string, bytes: Uint8Array): void {
+    const connection = this.#connections.get(peer)
+    if (connection !== undefined && !connection.isClosing) connection.session.send('blocks', bytes)
+  }
+
+  close(peer: string, reason: CloseReason | BlockCloseReason): void {
     const connection = this.#connections.get(peer)
     if (connection === undefined || connection.isClosing) return
     connection.isClosing = true
@@ -165,18 +187,20 @@ export class Connections implements Transport {
     const { peer, direction, address } = session
     const before = this.#connections.get(peer)
     if (before !== undefined) this.#replace(before)
-    session.onMessage = (channel, bytes) => {
-      if (channel !== 'blocks') this.#received(connection, bytes)
-    }
+    session.onMessage = (channel, bytes) => this.#received(connection, channel, bytes)
     session.onCongested = (isCongested) => {
       connection.isCongested = isCongested
       if (this.#isCurrent(connection)) this.#events?.congested(peer, isCongested)
       this.#checkAnswers(connection, true)
     }
-    session.onSent = () => this.#checkAnswers(connection)
+    session.onSent = (channel) => {
+      if (channel !== 'blocks') this.#checkAnswers(connection)
+      else if (this.#isCurrent(connection)) this.#blocks?.sent(peer)
+    }
     this.#connections.set(peer, connection)
     this.#options.log.info(`connected to ${nameOf(peer)}`, { address, direction })
     this.#events?.connected(peer)
+    this.#blocks?.connected(peer)
   }
 
   /** Answers wait while many are queued: a peer that reads slowly must not fill the memory. */
@@ -189,12 +213,16 @@ export class Connections implements Transport {
     this.#events?.answersWait(session.peer, areWaiting)
   }
 
-  #received(connection: PeerConnection, bytes: Uint8Array): void {
+  #received(connection: PeerConnection, channel: Channel, bytes: Uint8Array): void {
     if (!this.#isCurrent(connection)) return
     const { peer } = connection.session
     try {
-      for (const message of connection.take(bytes, this.#now))
-        if (this.#isCurrent(connection)) this.#events?.received(peer, message)
+      if (channel === 'blocks') {
+        this.#events?.heard(peer)
+        this.#blocks?.received(peer, bytes)
+      } else
+        for (const message of connection.take(bytes, this.#now))
+          if (this.#isCurrent(connection)) this.#events?.received(peer, message)
     } catch (error) {
       if (!(error instanceof MalformedBytes)) throw error
       this.#options.log.debug(`malformed message of ${nameOf(peer)}: ${error.message}`)
@@ -228,6 +256,7 @@ export class Connections implements Transport {
   #forget({ session: { peer } }: PeerConnection): void {
     this.#connections.delete(peer)
     this.#events?.disconnected(peer)
+    this.#blocks?.disconnected(peer)
   }
 
   async #dial(peer: string, address: string): Promise<void> {

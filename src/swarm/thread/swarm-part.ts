@@ -9,6 +9,7 @@ import type { Effect } from '../../sync/index.ts'
 import { Replicator } from '../exchange/replicator.ts'
 import { Host } from '../host/index.ts'
 import { Dialler, type Discovery } from '../peers/index.ts'
+import { BlockPart } from './block-part.ts'
 import { Connections, nameOf } from './connections.ts'
 import { initialPeersOf } from './initial-peers.ts'
 import { RemoteGate } from './remote-gate.ts'
@@ -25,6 +26,7 @@ interface Parts {
   readonly dialler: Dialler
   readonly connections: Connections
   readonly replicator: Replicator
+  readonly blocks: BlockPart
   readonly snapshots: SnapshotSource
   readonly host: Host
 }
@@ -81,10 +83,20 @@ export class SwarmPart {
       onStored: (peer, bytes, events) => snapshots?.stored(peer, bytes, events),
       onFailure: (error) => log.error(`replication failed: ${messageOf(error)}`),
     })
+    const blocks = new BlockPart({
+      runtime,
+      log,
+      random,
+      transport: connections,
+      store,
+      timeoutMs: settings.blockTimeoutMs,
+      requestLink: () => post({ is: 'wants-blocks' }),
+    })
     let host: Host | undefined
     try {
       await replicator.start()
       connections.events = replicator
+      connections.blocks = blocks.replicator
       snapshots = new SnapshotSource({ runtime, replicator, connections, dialler, settings, self, post })
       const source = snapshots
       host = await Host.start({
@@ -114,14 +126,16 @@ export class SwarmPart {
         dialler.setOwnAddresses(listening.addresses)
         return listening.addresses
       })
-      const parts = { lines, log, store, gate, dialler, connections, replicator, snapshots: source, host }
+      const parts = { lines, log, store, gate, dialler, connections, replicator, blocks, snapshots: source, host }
       const part = new SwarmPart(parts, settings, runtime)
       dialler.setOwnAddresses(host.addresses)
       part.#setInitialPeers()
       connections.start(host)
+      post({ is: 'wants-blocks' })
       return part
     } catch (error) {
       connections.stop()
+      blocks.stop()
       replicator.close()
       await host?.stop().catch(() => {})
       await store.close()
@@ -130,7 +144,7 @@ export class SwarmPart {
   }
 
   take(message: Exclude<ToSwarm, { do: 'start' | 'stop' }>): void {
-    const { gate, replicator, snapshots, log } = this.#parts
+    const { gate, replicator, blocks, snapshots, log } = this.#parts
     switch (message.do) {
       case 'apply':
         this.#apply(message.settings)
@@ -146,15 +160,19 @@ export class SwarmPart {
       case 'discovered':
         this.#discovered(message.discovery)
         break
+      case 'link-blocks':
+        blocks.link(message.port)
+        break
       case 'look':
         snapshots.post()
     }
   }
 
   async stop(): Promise<void> {
-    const { connections, replicator, snapshots, host, store } = this.#parts
+    const { connections, replicator, blocks, snapshots, host, store } = this.#parts
     snapshots.stop()
     replicator.close()
+    blocks.stop()
     connections.stop()
     await host.stop()
     await store.close()
@@ -162,8 +180,9 @@ export class SwarmPart {
 
   #apply(settings: SwarmSettings): void {
     const before = this.#settings
-    const { lines, host, log, replicator, snapshots } = this.#parts
+    const { lines, host, log, replicator, blocks, snapshots } = this.#parts
     this.#settings = settings
+    blocks.replicator.timeoutMs = settings.blockTimeoutMs
     if (settings.logFilter !== before.logFilter) lines.filter = new LogFilter(settings.logFilter)
     if (settings.isReadOnly !== before.isReadOnly) replicator.setReadOnly(settings.isReadOnly)
     if (settings.mdns !== before.mdns)

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { LogRecord } from '../../logging/index.ts'
 import type { StreamKey } from '../../protocol/index.ts'
 import type { OwnComparison } from '../../replication/index.ts'
@@ -18,6 +19,8 @@ export interface SwarmSettings {
   readonly highLatencyMs: number
   /** Whether this node tells nothing of its own events. */
   readonly isReadOnly: boolean
+  /** After how long without an answer another peer is asked for a block of a file. */
+  readonly blockTimeoutMs: number
   /** The log filter. */
   readonly logFilter: string
 }
@@ -41,6 +44,8 @@ export type ToSwarm =
   /** This node has pruned an own stream, or has redacted events of it with this record. */
   | { readonly do: 'removed'; readonly stream: StreamKey; readonly redaction: Uint8Array | undefined }
   | { readonly do: 'discovered'; readonly discovery: Discovery }
+  /** A port to the files thread, which was asked for; undefined when it could not be made. */
+  | { readonly do: 'link-blocks'; readonly port: MessagePort | undefined }
   /** Asks for a snapshot now. */
   | { readonly do: 'look' }
   | { readonly do: 'stop' }
@@ -66,6 +71,8 @@ export type FromSwarm =
   /** It listens, and exchanges events from now on. */
   | { readonly is: 'started' }
   | { readonly is: 'start-failed'; readonly reason: string }
+  /** It needs a port to the files thread. */
+  | { readonly is: 'wants-blocks' }
   | { readonly is: 'snapshot'; readonly snapshot: SwarmSnapshot }
   | { readonly is: 'gate'; readonly notice: GateNotice }
   | { readonly is: 'thread'; readonly notice: ThreadNotice }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../../src/base/limits.ts'
 import { Logger, logOutput, textLine } from '../../../src/logging/index.ts'
+import { MalformedBytes } from '../../../src/protocol/index.ts'
 import { decodeMessage, encodeMessage } from '../../../src/swarm/index.ts'
 import { Dialler } from '../../../src/swarm/peers/index.ts'
 import { type ConnectionEvents, Connections } from '../../../src/swarm/thread/connections.ts'
@@ -69,6 +70,10 @@ class Peer implements ConnectionEvents {
     this.events.push(`${peer[0]}:${is}`)
   }
 
+  heard(peer: string): void {
+    this.events.push(`${peer[0]} heard`)
+  }
+
   congested(peer: string, isCongested: boolean): void {
     this.events.push(`${peer[0]} congested ${isCongested}`)
   }
@@ -108,6 +113,45 @@ test('a known peer is dialled, and both sides exchange messages', async () => {
     a.sessions[0]?.sent.map(({ channel }) => channel),
     ['live', 'sync', 'live'],
   )
+})
+
+test('messages about blocks have a channel of their own, and the exchange is told of each that was sent', async () => {
+  const { runtime, a, b } = twoPeers()
+  const told: string[] = []
+  for (const node of [a, b])
+    node.connections.blocks = {
+      connected: (peer) => told.push(`${node.name[0]} +${peer[0]}`),
+      disconnected: (peer) => told.push(`${node.name[0]} -${peer[0]}`),
+      received: (peer, bytes) => {
+        if (bytes[0] === 0) throw new MalformedBytes('a test')
+        told.push(`${node.name[0]} gets ${bytes.length} bytes of ${peer[0]}`)
+      },
+      sent: (peer) => told.push(`${node.name[0]} has sent to ${peer[0]}`),
+    }
+  a.knows(b, runtime)
+  await settled()
+  assert.deepEqual(new Set(told.splice(0)), new Set(['a +b', 'b +a']))
+  a.connections.sendBlocks(b.name, Buffer.of(1, 2, 3))
+  a.connections.sendBlocks('c'.repeat(32), Buffer.of(1, 2, 3))
+  a.sessions[0]?.onSent('blocks', 3)
+  a.sessions[0]?.onSent('live', 3)
+  await settled()
+  assert.deepEqual(a.sessions[0]?.sent.at(-1)?.channel, 'blocks')
+  assert.deepEqual(new Set(told.splice(0)), new Set(['a has sent to b', 'b gets 3 bytes of a']))
+  assert.equal(b.events.at(-1), 'a heard')
+  a.connections.sendBlocks(b.name, Buffer.of(0))
+  await settled()
+  assert.equal(b.sessions[0]?.closedWith, 'malformedMessage')
+  assert.deepEqual(new Set(told), new Set(['a -b', 'b -a']))
+})
+
+test('a peer whose block was bad is kept out', async () => {
+  const { runtime, a, b } = twoPeers()
+  a.knows(b, runtime)
+  await settled()
+  a.connections.close(b.name, 'badBlock')
+  assert.equal(a.sessions[0]?.closedWith, 'badBlock')
+  assert.equal(a.dialler.isKeptOut(b.name, runtime.clock.steadyMs()), true)
 })
 
 test('a peer that is gone is told once, and dialled again later', async () => {

@@ -13,4 +13,4 @@ export interface BlobData {
 assert(parentPort !== null, 'blobs are stored in a worker thread')
 const { file } = workerData as BlobData
 const { clock, timers } = systemRuntime
-serveCalls(parentPort, timers, (background) => new BlobStore(file, () => nowMs(clock), { background }))
+serveCalls(parentPort, timers, ({ background }) => new BlobStore(file, () => nowMs(clock), { background }))

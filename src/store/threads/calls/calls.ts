@@ -1,4 +1,4 @@
-import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, type TransferListItem, type Worker } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { failure } from '../../../base/errors.ts'
 import { isOutOfDescriptors } from '../../../runtime/descriptors.ts'
@@ -8,68 +8,66 @@ import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-no
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import { PendingCalls } from '../pending-calls.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, threadUnavailable, untilOpen } from '../spawn.ts'
-import { type ErrorMessage, fromMessage, openAndReport, toMessage } from '../thread-messages.ts'
+import { fromMessage, openAndReport } from '../thread-messages.ts'
+import { type Call, CallTurns, type Reply } from './call-turns.ts'
 
-interface Call {
-  readonly id: number
-  readonly name: string
-  readonly args: readonly unknown[]
+/** A message to the thread: a call of the main thread, or the port of another thread that calls. */
+type ToThread = Call | { readonly link: MessagePort }
+
+type FromThread = Reply | { readonly background: BackgroundNotice } | { readonly notice: unknown }
+
+/** How an object in a thread reports what nobody has called for. */
+export interface ThreadReports {
+  readonly background: BackgroundReporter
+  /** Sends a notice to the main thread. */
+  readonly notify: (notice: unknown) => void
 }
 
-interface Reply {
-  readonly id: number
-  readonly result?: unknown
-  readonly error?: ErrorMessage
+/** The calls that another thread than the main thread makes. */
+export interface LinkTarget {
+  /** The other thread has ended. */
+  ended(): void
 }
 
-type FromThread = Reply | { readonly background: BackgroundNotice }
+/** An object whose methods are called from other threads. */
+interface ServedObject {
+  readonly damage?: readonly StoreDamage[]
+  /** Makes the object for the calls of another thread than the main thread. `post` sends a notice to that thread. */
+  link?(post: (notice: unknown) => void): LinkTarget
+}
 
 type Method = (...args: never) => unknown
 
 /**
- * Creates an object in a worker thread and runs calls of its methods, one at a time: an asynchronous call is settled
- * before the next one starts. A buffer that a method returns is transferred, not copied.
+ * Creates an object in a worker thread and runs calls of its methods: those of the main thread, and those of threads
+ * that are linked to it.
  */
-export function serveCalls<T extends object & { readonly damage?: readonly StoreDamage[] }>(
+export function serveCalls<T extends object & ServedObject>(
   port: MessagePort,
   timers: Timers,
-  make: (background: BackgroundReporter) => T,
+  make: (reports: ThreadReports) => T,
 ): void {
   const openTarget = (): T => {
     // Delayed: the first message of a thread reports that it is open.
-    const notify = (background: BackgroundNotice): void =>
-      timers.setImmediate(() => port.postMessage({ background } satisfies FromThread))
-    const target = make(new BackgroundReporter(notify))
-    const queue: Call[] = []
-    let isBusy = false
-    const drain = async (): Promise<void> => {
-      isBusy = true
-      for (let call = queue.shift(); call !== undefined; call = queue.shift()) await runCall(port, target, call)
-      isBusy = false
-    }
-    port.on('message', (call: Call) => {
-      queue.push(call)
-      if (!isBusy) void drain()
+    const post = (message: FromThread): void => void timers.setImmediate(() => port.postMessage(message))
+    const background = new BackgroundReporter((notice) => post({ background: notice }))
+    const target = make({ background, notify: (notice) => post({ notice }) })
+    const turns = new CallTurns()
+    const call = turns.add(port, target)
+    port.on('message', (message: ToThread) => {
+      if ('link' in message) addLink(turns, target, message.link)
+      else call(message)
     })
     return target
   }
   openAndReport(port, openTarget, undefined, ({ damage = [] }) => damage)
 }
 
-async function runCall(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {
-  try {
-    const method: unknown = target[name as keyof typeof target]
-    assert(typeof method === 'function', `the thread has a method '${name}'`)
-    const result: unknown = await method.apply(target, args as unknown[])
-    port.postMessage({ id, result } satisfies Reply, transferListOf(result))
-  } catch (error) {
-    port.postMessage({ id, error: toMessage(error) } satisfies Reply)
-  }
-}
-
-function transferListOf(result: unknown): TransferListItem[] {
-  if (result instanceof ArrayBuffer) return [result]
-  return result instanceof Uint8Array && result.buffer instanceof ArrayBuffer ? [result.buffer] : []
+function addLink(turns: CallTurns, target: ServedObject, port: MessagePort): void {
+  const linked = target.link?.((notice) => port.postMessage({ notice }))
+  assert(linked !== undefined, 'the thread can be linked to another one')
+  port.on('message', turns.add(port, linked))
+  port.on('close', () => linked.ended())
 }
 
 /** The kinds of disk work that the calls of a thread do. */
@@ -88,6 +86,8 @@ export interface CalledThreadOptions<T> {
   readonly disk?: DiskUse<T>
   /** Called when background work of the thread fails, and when it works again. */
   readonly background?: ((notice: BackgroundNotice) => void) | undefined
+  /** Called for notices of the object. */
+  readonly onNotice?: ((notice: unknown) => void) | undefined
 }
 
 /** A proxy for an object in a worker thread, which is started by the first call. */
@@ -98,6 +98,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
   readonly #threads: ThreadWatch
   readonly #onDamage: (damage: StoreDamage) => void
   readonly #onBackground: (notice: BackgroundNotice) => void
+  readonly #onNotice: (notice: unknown) => void
   readonly #pending = new PendingCalls()
   readonly #use: DiskUse<T> | undefined
   readonly #disk: DiskReporter
@@ -108,7 +109,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     name: ThreadName,
     module: URL,
     workerData: unknown,
-    { threads, onDamage, disk, background }: CalledThreadOptions<T> = {},
+    { threads, onDamage, disk, background, onNotice }: CalledThreadOptions<T> = {},
   ) {
     this.#name = name
     this.#module = module
@@ -116,6 +117,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     this.#threads = threads ?? noWatch
     this.#onDamage = onDamage ?? (() => {})
     this.#onBackground = background ?? (() => {})
+    this.#onNotice = onNotice ?? (() => {})
     this.#use = disk
     this.#disk = new DiskReporter(disk?.notify)
   }
@@ -142,6 +144,19 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
       if (work !== undefined) this.#disk.failed(work, error)
       throw error
     }
+  }
+
+  /**
+   * Makes a link for another thread, which calls the object over the port that is returned. The link ends with this
+   * thread or the other one.
+   */
+  async link(): Promise<MessagePort> {
+    if (this.#isClosed) throw failure('ERR_SHUTTING_DOWN', {})
+    this.#thread ??= this.#start()
+    const thread = await this.#thread
+    const { port1: link, port2 } = new MessageChannel()
+    thread.postMessage({ link } satisfies ToThread, [link])
+    return port2
   }
 
   async close(): Promise<void> {
@@ -177,6 +192,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     }
     thread.on('message', (message: FromThread) => {
       if ('background' in message) this.#onBackground(message.background)
+      else if ('notice' in message) this.#onNotice(message.notice)
       else this.#pending.settle(message.id, message.result, message.error && fromMessage(message.error))
     })
     this.#watch(thread)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { tuning } from '../../src/base/tuning.ts'
-import { TransferThrottle } from '../../src/files/transfer-throttle.ts'
+import { TransferThrottle } from '../../src/store/blocks/transfer-throttle.ts'
 
 const piece = format.fileChunkBytes
 const pauseMs = piece / tuning.fileBytesPerMs

@@ -1,5 +1,5 @@
-import { format } from '../base/format.ts'
-import { tuning } from '../base/tuning.ts'
+import { format } from '../../base/format.ts'
+import { tuning } from '../../base/tuning.ts'
 
 /**
  * Throttles file transfers in favour of events: while events are published, uploads and downloads pause after every
