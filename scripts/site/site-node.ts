@@ -65,7 +65,9 @@ export class SiteNode {
     const { machine, options = [], env } = this.#options
     const run = ['run', '--working-dir', this.folder, '--bind-api', '0.0.0.0:4454', '--print-addresses', ...options]
     const args = ['netns', 'exec', machine.name, process.execPath, this.#command, ...run]
-    const child = spawn('ip', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+    // Other programs here run nodes that stand alone.
+    const { SHOAL_STANDALONE: _, ...inherited } = process.env
+    const child = spawn('ip', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...inherited, ...env } })
     this.#child = child
     this.#ended = once(child, 'exit')
     // A killed node does not read its input.
@@ -153,7 +155,10 @@ function documentOf(values: Readonly<Record<string, unknown>>): Record<string, u
   for (const [path, value] of Object.entries(values)) {
     const keys = path.split('/').slice(1)
     let at = document
-    for (const key of keys.slice(0, -1)) at = (at[key] ??= {}) as Record<string, unknown>
+    for (const key of keys.slice(0, -1)) {
+      at[key] ??= {}
+      at = at[key] as Record<string, unknown>
+    }
     at[keys.at(-1) ?? ''] = value
   }
   return document
