@@ -101,8 +101,9 @@ export const limits = {
   earlyMessages: 64,
   /** Reasons of failed connections that are counted one by one. */
   countedReasons: 32,
-  /** Shortest and longest time in milliseconds after which the swarm thread is started again. */
+  /** Shortest time after which the swarm thread is started again, in milliseconds; doubled each time. */
   minThreadRestartMs: 1000,
+  /** Longest time after which the swarm thread is started again, in milliseconds. */
   maxThreadRestartMs: 60_000,
   /** Milliseconds to wait for a snapshot of the swarm. */
   swarmSnapshotTimeoutMs: 1000,
@@ -124,6 +125,8 @@ export const limits = {
   maxKeepOutMs: 3_600_000,
   /** Seconds for which discovery events count; the node repeats those of its addresses after half of it. */
   discoverySeconds: 1_000_000,
+  /** Published addresses of other nodes that are kept for a swarm thread that is started again. */
+  discoveredAddresses: 4096,
   /** Shortest time between two publications of changed addresses, in milliseconds. */
   discoveryPauseMs: 10_000,
   /** Peers that are kept out at the same time. */
@@ -175,7 +178,7 @@ export const limits = {
   /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */
   connectionBufferBytes: 8 * 1024 * 1024,
   /** Streams of a connection that are open at the same time, in each direction. */
-  streamsPerConnection: 8,
+  streamsPerConnection: 10,
   /** Streams that a peer may open during the life of a connection; a node opens four. */
   streamsOfConnection: 64,
   /** Open connections to other nodes. */

@@ -45,7 +45,7 @@ interface Parts extends Runtime {
   readonly connections: Connections
   readonly log: Logger
   /** What is known about the swarm; without it the node exchanges nothing with others. */
-  readonly swarm?: LatestSnapshot
+  readonly swarm?: LatestSnapshot | undefined
 }
 
 /** Domains that resolve to this machine everywhere: the one of existing apps and bookmarks, and shoal's own. */
@@ -54,7 +54,6 @@ const namingDomains = { usual: 'actyx.localhost', own: 'shoal.localhost' } as co
 export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const { rootKey, hosts, corsOrigins, namingDomain = namingDomains.usual } = options
   const { key, startCounter, settings, health, events, files, blobs, metrics, connections, log, clock, timers } = parts
-  const latest: LatestSnapshot = parts.swarm ?? (() => undefined)
   const nodeId = nodeIdOf(key.publicKey)
   // Tokens are issued even while the clock is wrong: reading events needs one.
   const tokens = new Tokens(key, startCounter, () => storableTime(clock.now()))
@@ -71,9 +70,9 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     licensing: () => settings.document.licensing,
     clock,
     timers,
-    swarm: () => swarmInfo(nodeId, latest()),
+    swarm: () => swarmInfo(nodeId, parts.swarm),
   })
-  addSwarmMetrics(metrics, latest)
+  addSwarmMetrics(metrics, parts.swarm ?? (() => undefined))
   const requests = metrics.counter('shoal_http_requests_total', 'Requests to the API, by response status.', 'status')
   const socketErrors = metrics.counter(
     'shoal_socket_errors_total',

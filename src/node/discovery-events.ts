@@ -1,3 +1,4 @@
+import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Events, Reading } from '../events/index.ts'
 import { linesOf } from '../files/index.ts'
@@ -26,6 +27,7 @@ export interface DiscoveryEventsOptions {
   readonly discovered: (discovery: Discovery) => void
 }
 
+type Work = 'follow' | 'publish'
 type OwnAddress = Pick<Discovery, 'origin' | 'address'>
 
 /**
@@ -37,6 +39,7 @@ export class DiscoveryEvents {
   readonly #self: string
   readonly #background: BackgroundReporter
   readonly #closed = new AbortController()
+  readonly #failing = new Set<Work>()
   /** What this node has published of itself, by origin and address, and when. */
   readonly #published = new Map<string, OwnAddress & { readonly at: number }>()
   #current: readonly OwnAddress[] | undefined
@@ -62,7 +65,7 @@ export class DiscoveryEvents {
 
   /** Runs until it is closed, and retries after failures. */
   async run(): Promise<void> {
-    await Promise.all([this.#repeat(() => this.#follow()), this.#repeat(() => this.#publish())])
+    await Promise.all([this.#repeat('follow', () => this.#follow()), this.#repeat('publish', () => this.#publish())])
   }
 
   close(): void {
@@ -71,17 +74,26 @@ export class DiscoveryEvents {
     this.#changed.resolve()
   }
 
-  async #repeat(work: () => Promise<void>): Promise<void> {
+  async #repeat(name: Work, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#closed
     while (!signal.aborted) {
       try {
         await work()
-        this.#background.succeeded('discovery')
       } catch (error) {
-        if (!signal.aborted) this.#background.failed('discovery', error, refusalIn(error) !== undefined)
+        if (!signal.aborted && !isReportedElsewhere(error)) this.#failed(name, error)
       }
       await sleep(this.#options.timers, limits.discoveryPauseMs, { signal, unref: true })
     }
+  }
+
+  #failed(work: Work, error: unknown): void {
+    this.#failing.add(work)
+    this.#background.failed('discovery', error, refusalIn(error) !== undefined)
+  }
+
+  #succeeded(work: Work): void {
+    this.#failing.delete(work)
+    if (this.#failing.size === 0) this.#background.succeeded('discovery')
   }
 
   async #follow(): Promise<void> {
@@ -100,6 +112,7 @@ export class DiscoveryEvents {
 
   #caughtUp(): void {
     this.#isCaughtUp = true
+    this.#succeeded('follow')
     this.#changed.resolve()
   }
 
@@ -128,6 +141,7 @@ export class DiscoveryEvents {
         await system.publish(['discovery'], discoveryPayload({ ...change, peer: this.#self }))
         this.#note(change, clock.now())
       }
+      this.#succeeded('publish')
     }
     const { signal } = this.#closed
     const repeatMs = limits.discoverySeconds * 500
@@ -146,6 +160,11 @@ export class DiscoveryEvents {
       ...current.filter((own) => !isRecent(own)).map((own) => ({ ...own, isNew: true })),
     ]
   }
+}
+
+/** While nothing can be published, the reason is reported by what refuses it. */
+function isReportedElsewhere(error: unknown): boolean {
+  return error instanceof ShoalError && (error.code === 'ERR_OWN_STREAMS_UNCERTAIN' || error.code === 'ERR_CLOCK')
 }
 
 function nodeIdOfPeer(peer: string): string {

@@ -107,13 +107,16 @@ export class Listeners {
   readonly #health: Health
   readonly #log: Logger
   readonly #runtime: Runtime
+  readonly #hasSwarm: boolean
   #servers: Server[] = []
   /** Those of the swarm port among them. */
   readonly #swarm: Server[] = []
   #api: HttpService | undefined
   #addresses: Record<keyof Endpoints, readonly Listening[]> = { api: [], admin: [], swarm: [] }
 
-  constructor(health: Health, log: Logger, runtime: Runtime) {
+  /** @param hasSwarm whether a swarm takes over its port */
+  constructor(health: Health, log: Logger, runtime: Runtime, hasSwarm = false) {
+    this.#hasSwarm = hasSwarm
     this.#health = health
     this.#log = log
     this.#runtime = runtime
@@ -147,7 +150,6 @@ export class Listeners {
 
   /** Frees the addresses that were bound for the swarm, so that its thread can listen there. */
   async releaseSwarm(): Promise<readonly Listening[]> {
-    this.#health.set('Swarm', 'starting')
     const servers = this.#swarm.splice(0)
     this.#servers = this.#servers.filter((server) => !servers.includes(server))
     await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
@@ -171,7 +173,8 @@ export class Listeners {
     try {
       const { servers, bound } = await listenOnAll(endpoints, rule, makeServer)
       this.#servers.push(...servers)
-      this.#health.set(rule.component, 'started')
+      // The swarm works when its thread has taken over.
+      if (rule.component !== 'Swarm' || !this.#hasSwarm) this.#health.set(rule.component, 'started')
       return bound
     } catch (error) {
       this.#health.set(rule.component, 'failed')

@@ -75,7 +75,7 @@ export class Node {
     if (!DataFolder.exists(options.folder)) await checkAddresses(options.endpoints)
     const folder = DataFolder.open(options.folder, { create: true })
     const health = new Health(['API', 'Admin', 'Swarm', 'Events'])
-    const listeners = new Listeners(health, log, runtime)
+    const listeners = new Listeners(health, log, runtime, options.replicates)
     let database: NodeDatabase | undefined
     let events: Promise<Events> | undefined
     let maintenance: Maintenance | undefined
@@ -108,7 +108,7 @@ export class Node {
       const swarmParts = { ...shared, output, background: background.onNotice, log: log.module('swarm') }
       const nodeSwarm = replicates ? new NodeSwarm(swarmParts) : undefined
       swarm = nodeSwarm
-      const swarmSnapshot = (): SwarmSnapshot | undefined => nodeSwarm?.snapshot
+      const swarmSnapshot = nodeSwarm && ((): SwarmSnapshot | undefined => nodeSwarm.snapshot)
       const callbacks = { onDamage, failed, removed: nodeSwarm?.removed, swarm: swarmSnapshot }
       const opening = { account, folder: folder.path, replicates, log: log.module('events'), ...callbacks }
       const openedEvents = openEvents({ ...shared, ...opening })
@@ -146,8 +146,7 @@ export class Node {
       await listeners.open(options.endpoints, api, connections, perPort)
       const { store } = await openedEvents
       const linkBlocks = async () => (await openedFiles).blocks.link()
-      const swarmStore = { ...store, linkBlocks }
-      if (nodeSwarm !== undefined) await nodeSwarm.start(events, swarmStore, await listeners.releaseSwarm())
+      void nodeSwarm?.start(events, { ...store, linkBlocks }, () => listeners.releaseSwarm())
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {

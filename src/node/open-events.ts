@@ -45,7 +45,7 @@ interface Parts extends Runtime {
   readonly failed: (error: Error) => void
   readonly threads: ThreadWatch
   /** What is known about the swarm; without it the node exchanges nothing with others. */
-  readonly swarm?: LatestSnapshot
+  readonly swarm?: LatestSnapshot | undefined
 }
 
 interface OpenedEvents {

@@ -25,7 +25,7 @@ export class NodeSwarm {
   readonly #swarm: Swarm
   #discovery: DiscoveryEvents | undefined
 
-  /** The thread of the swarm starts to load. Changed settings are passed on to it. */
+  /** Changed settings are passed on to the swarm. */
   constructor(parts: Parts) {
     const { clock, timers, random, key, settings, health, threads, output, log } = parts
     this.#parts = parts
@@ -52,8 +52,11 @@ export class NodeSwarm {
 
   readonly removed: Swarm['removed'] = (...removal) => this.#swarm.removed(...removal)
 
-  /** Listens on the addresses that were bound for it, and begins to exchange events. */
-  async start(events: Promise<Events>, store: SwarmStore, bound: readonly Listening[]): Promise<void> {
+  /**
+   * Starts the thread of the swarm, which exchanges events when it is loaded. The start of a node does not wait for it.
+   * @param release frees the addresses that were bound for it
+   */
+  async start(events: Promise<Events>, store: SwarmStore, release: () => Promise<readonly Listening[]>): Promise<void> {
     const { clock, timers, key, background } = this.#parts
     this.#discovery = new DiscoveryEvents({
       events,
@@ -63,11 +66,8 @@ export class NodeSwarm {
       background,
       discovered: (discovery) => this.#swarm.discovered(discovery),
     })
-    await this.#swarm.start(
-      store,
-      bound.map(({ address, port }) => ({ host: address, port })),
-    )
-    void this.#discovery.run()
+    await this.#swarm.start(store, async () => (await release()).map(({ address, port }) => ({ host: address, port })))
+    await this.#discovery.run()
   }
 
   async stop(): Promise<void> {

@@ -3,14 +3,15 @@ import type { OffsetMap } from '../events/index.ts'
 import type { NodeId } from '../identity/index.ts'
 import type { SwarmSnapshot } from '../swarm/index.ts'
 
-/** What the node knows about the swarm; undefined while it exchanges nothing with other nodes. */
+/** What the node knows about the swarm; undefined while the swarm thread has told nothing. */
 export type LatestSnapshot = () => SwarmSnapshot | undefined
 
 /** What `GET /api/v2/node/info` says about the swarm. */
-export function swarmInfo(node: NodeId, snapshot: SwarmSnapshot | undefined): SwarmInfo {
+export function swarmInfo(node: NodeId, latest: LatestSnapshot | undefined): SwarmInfo {
   // A node without a swarm keeps up with itself.
-  if (snapshot === undefined) return { connectedNodes: 0, peersStatus: { [node]: 'LowLatency' } }
-  return { connectedNodes: snapshot.connections.length, peersStatus: snapshot.statuses }
+  if (latest === undefined) return { connectedNodes: 0, peersStatus: { [node]: 'LowLatency' } }
+  const snapshot = latest()
+  return { connectedNodes: snapshot?.connections.length ?? 0, peersStatus: snapshot?.statuses ?? {} }
 }
 
 /** By stream: the highest offset that another node is known to have. */

@@ -3,7 +3,7 @@ import type { SwarmSettings } from './thread/thread-messages.ts'
 
 /** The part of the settings that the swarm applies while it runs. */
 export function swarmSettingsOf(document: SettingsDocument, logFilter: string): SwarmSettings {
-  const { swarm, admin } = clampSettings(document).settings
+  const { swarm, admin, api } = clampSettings(document).settings
   const gossipMs = 1000 * swarm.gossipInterval
   return {
     displayName: admin.displayName,
@@ -15,6 +15,7 @@ export function swarmSettingsOf(document: SettingsDocument, logFilter: string): 
     lowLatencyMs: gossipMs * swarm.detectionCyclesLowLatency,
     highLatencyMs: gossipMs * swarm.detectionCyclesHighLatency,
     blockTimeoutMs: 1000 * swarm.bitswapTimeout,
+    isReadOnly: api.events.readOnly,
     logFilter,
   }
 }

@@ -1,5 +1,6 @@
 import { type MessagePort, Worker } from 'node:worker_threads'
 import { assert } from '../base/assert.ts'
+import { messageOf } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 import type { KeyPair } from '../identity/index.ts'
@@ -10,7 +11,7 @@ import { threadModule } from '../runtime/thread-module.ts'
 import { sleep, type Timer } from '../runtime/timers.ts'
 import type { LogLink, ThreadWatch } from '../store/index.ts'
 import type { OwnStreamsGate } from './own-streams-gate.ts'
-import type { Discovery } from './peers/index.ts'
+import { DiscoveredAddresses, type Discovery } from './peers/index.ts'
 import type { SwarmSnapshot } from './snapshot.ts'
 import { GateNotices } from './thread/remote-gate.ts'
 import { RestartDelays } from './thread/restart-delays.ts'
@@ -51,22 +52,24 @@ export class Swarm {
   readonly #restarts = new RestartDelays()
   readonly #waiting = new Set<(snapshot: SwarmSnapshot | undefined) => void>()
   #settings: SwarmSettings
-  #worker: Worker
+  /** The thread; undefined before the first start. */
+  #worker: Worker | undefined
+  #loaded = Promise.withResolvers<void>()
+  #isLoaded = false
   #started:
     | { readonly store: SwarmStore; readonly listen: Listen; readonly notices: GateNotices | undefined }
     | undefined
   #snapshot: SwarmSnapshot | undefined
+  readonly #discovered = new DiscoveredAddresses()
   #openedAt = 0
   /** Why the thread does not run; undefined while it does. */
   #endedBy: string | undefined
   #timer: Timer | undefined
   #isStopping = false
 
-  /** Starts to load the modules of the thread. */
   constructor(options: SwarmOptions) {
     this.#options = options
     this.#settings = options.settings
-    this.#worker = this.#spawn()
   }
 
   /** The last snapshot; undefined before the first one, and while the thread does not run. */
@@ -74,12 +77,20 @@ export class Swarm {
     return this.#snapshot
   }
 
-  /** Listens, and begins to exchange events. Rejects when that fails. */
-  async start(store: SwarmStore, listen: Listen): Promise<void> {
-    assert(this.#started === undefined, 'the swarm is started once')
-    this.#started = { store, listen, notices: store.gate && new GateNotices(store.gate) }
+  /**
+   * Listens and begins to exchange events, when the thread is loaded. A failed start is reported, and tried again like
+   * one after the thread has ended.
+   * @param release frees the addresses to listen at
+   */
+  async start(store: SwarmStore, release: () => Promise<Listen>): Promise<void> {
+    assert(this.#worker === undefined && this.#started === undefined, 'the swarm is started once')
+    if (this.#isStopping) return
+    this.#worker = this.#spawn()
+    await this.#loaded.promise
+    if (this.#isStopping) return
+    this.#started = { store, listen: await release(), notices: store.gate && new GateNotices(store.gate) }
     if (store.gate !== undefined) store.gate.onOpen = () => this.#post({ do: 'open-gate' })
-    await this.#startThread()
+    await this.#tryToStart()
   }
 
   /** Applies changed settings while the swarm runs. */
@@ -95,6 +106,7 @@ export class Swarm {
 
   /** Another node has published an address of itself, or that it is gone. */
   discovered(discovery: Discovery): void {
+    this.#discovered.take(discovery)
     this.#post({ do: 'discovered', discovery })
   }
 
@@ -116,11 +128,16 @@ export class Swarm {
     this.#isStopping = true
     const { timers } = this.#options.runtime
     timers.clear(this.#timer)
-    const ended = new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()))
-    this.#post({ do: 'stop' })
-    // Peers are told; one that does not take it must not delay the end.
-    await Promise.race([ended, sleep(timers, limits.swarmStopMs, { unref: true })])
-    await this.#worker.terminate()
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+    if (this.#isLoaded) {
+      this.#post({ do: 'stop' })
+      // Peers are told; one that does not take it must not delay the end.
+      await Promise.race([ended, sleep(timers, limits.swarmStopMs, { unref: true })])
+    }
+    await worker.terminate()
+    this.#loaded.resolve()
   }
 
   #spawn(): Worker {
@@ -144,6 +161,7 @@ export class Swarm {
     const { key, topic, swarmKey, threads } = this.#options
     const { store, listen } = this.#started
     const worker = this.#worker
+    assert(worker !== undefined, 'the thread was started')
     if (this.#endedBy !== undefined) return Promise.reject(new Error(this.#endedBy))
     return new Promise((resolve, reject) => {
       const take = (message: FromSwarm): void => {
@@ -155,6 +173,7 @@ export class Swarm {
         }
         this.#openedAt = this.#options.runtime.clock.steadyMs()
         threads.started('swarm')
+        for (const discovery of this.#discovered.all()) this.#post({ do: 'discovered', discovery })
         this.#options.onState(undefined)
         resolve()
       }
@@ -174,7 +193,7 @@ export class Swarm {
   }
 
   #post(message: ToSwarm): void {
-    this.#worker.postMessage(message)
+    this.#worker?.postMessage(message)
   }
 
   #take(message: FromSwarm): void {
@@ -196,6 +215,10 @@ export class Swarm {
       case 'wants-blocks':
         void this.#linkBlocks()
         break
+      case 'loaded':
+        this.#isLoaded = true
+        this.#loaded.resolve()
+        break
       case 'started':
       case 'start-failed':
       case 'stopped':
@@ -206,7 +229,7 @@ export class Swarm {
     const worker = this.#worker
     // A failure is reported by the files; the thread asks again.
     const port = await this.#started?.store.linkBlocks?.().catch(() => undefined)
-    worker.postMessage({ do: 'link-blocks', port } satisfies ToSwarm, port === undefined ? [] : [port])
+    worker?.postMessage({ do: 'link-blocks', port } satisfies ToSwarm, port === undefined ? [] : [port])
   }
 
   #noticed({ thread, is, reason }: ThreadNotice): void {
@@ -218,6 +241,7 @@ export class Swarm {
   #ended(cause: string): void {
     this.#snapshot = undefined
     this.#endedBy = cause
+    this.#isLoaded = false
     this.#started?.notices?.threadEnded()
     if (this.#isStopping) return
     const { clock, timers } = this.#options.runtime
@@ -232,13 +256,24 @@ export class Swarm {
     if (this.#isStopping) return
     try {
       this.#worker = this.#spawn()
-      // Before the first start there is nothing to go on with.
-      if (this.#started !== undefined) await this.#startThread()
     } catch (error) {
+      // The system refuses another thread.
+      this.#ended(messageOf(error))
+      return
+    }
+    // Before the first start there is nothing to go on with.
+    if (this.#started !== undefined) await this.#tryToStart()
+  }
+
+  async #tryToStart(): Promise<void> {
+    try {
+      await this.#startThread()
+    } catch (error) {
+      if (this.#isStopping) return
       // Its end starts it again.
       const failed = error instanceof Error ? error : new Error(String(error))
       this.#options.threads.startFailed('swarm', failed)
-      await this.#worker.terminate()
+      await this.#worker?.terminate()
     }
   }
 }

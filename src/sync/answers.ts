@@ -14,9 +14,10 @@ export class Answers {
 
   /** Undefined when the peer has too many requests. */
   start(peer: Peer, request: Want | WantRecords | WantEvidence | Locate): Effect[] | undefined {
+    const { id, stream } = request
+    if (this.#state.isHidden(stream)) return [send(peer.name, { is: 'nothing', id, reason: 'notHere' })]
     if (peer.serving >= limits.servedPerPeer) return undefined
     peer.serving++
-    const { id, stream } = request
     const read = { peer: peer.name, id, stream }
     switch (request.is) {
       case 'want':

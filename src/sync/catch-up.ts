@@ -52,8 +52,17 @@ export class CatchUp {
     return this.#schedule.next
   }
 
-  /** A peer says what it has of a stream. */
-  claim(peer: Peer, entry: HeadEntry, now: number): Effect[] {
+  /** A peer says what it has of streams. The rest is ignored once it is disconnected because of one of them. */
+  claims(peer: Peer, entries: readonly HeadEntry[], now: number): Effect[] {
+    const effects: Effect[] = []
+    for (const entry of entries) {
+      effects.push(...this.#claim(peer, entry, now))
+      if (this.#state.peers.get(peer.name) !== peer) break
+    }
+    return effects
+  }
+
+  #claim(peer: Peer, entry: HeadEntry, now: number): Effect[] {
     if (entry.isFrozen) {
       this.#keep(peer, nameOfStream(entry.stream), {
         stream: entry.stream,
@@ -104,7 +113,12 @@ export class CatchUp {
     })
     if (!this.#state.isOwn(stream)) return []
     const own = this.#state.countOf(name)
-    if (count > own) return isInDoubt() ? [] : [{ do: 'report', is: 'own-stream-ahead', stream, peer: peer.name }]
+    if (count > own) {
+      // Reported once, and only if this node has signed it.
+      if (isInDoubt() || before?.head === head) return []
+      if (!isVerified(head)) return this.#actions.closeBadHead(peer, now)
+      return [{ do: 'report', is: 'own-stream-ahead', stream, peer: peer.name }]
+    }
     peer.stored.set(stream.number, Math.max(count, peer.stored.get(stream.number) ?? 0))
     return []
   }

@@ -1,5 +1,5 @@
 import { format } from '../base/format.ts'
-import type { Hash } from '../protocol/index.ts'
+import type { Hash, StreamKey } from '../protocol/index.ts'
 import { bucketOf, HeadDigest, nameOfStream, type StreamHead } from '../replication/index.ts'
 
 /** What a node has of a stream, as it is compared with other nodes. */
@@ -13,11 +13,14 @@ export class HeadTable {
   /** By bucket: the names of its streams. Which bucket a stream is in is hashed once. */
   readonly #names: string[][] = Array.from({ length: format.digestBuckets }, () => [])
   readonly #digest: HeadDigest
+  readonly #isShown: (stream: StreamKey) => boolean
   /** Undefined after a change. */
   #buckets: Buffer | undefined
 
-  constructor(topic: string) {
+  /** @param isShown whether a stream is in the digests; `show` after a change */
+  constructor(topic: string, isShown: (stream: StreamKey) => boolean = () => true) {
     this.#digest = new HeadDigest(topic)
+    this.#isShown = isShown
   }
 
   get(name: string): TableRow | undefined {
@@ -26,11 +29,23 @@ export class HeadTable {
 
   set(given: TableRow): void {
     const row = this.#withNewestHead(given)
-    const { key: stream, count, pruned, hash, records, frozen } = row
-    const name = nameOfStream(stream)
-    if (!this.#rows.has(name)) this.#names[bucketOf(stream)]?.push(name)
+    const name = nameOfStream(row.key)
+    if (!this.#rows.has(name)) this.#names[bucketOf(row.key)]?.push(name)
     this.#rows.set(name, row)
+    this.#showRow(row)
+  }
+
+  /** Puts streams into the digests that are shown now, and removes those that are not. */
+  show(): void {
+    for (const row of this.#rows.values()) this.#showRow(row)
+  }
+
+  #showRow({ key: stream, count, pruned, hash, records, frozen }: TableRow): void {
     this.#buckets = undefined
+    if (!this.#isShown(stream)) {
+      this.#digest.delete(stream)
+      return
+    }
     // Nodes may have frozen different parts of a forked stream, and stay with them.
     if (frozen) this.#digest.set({ stream, count: 0, pruned: 0, hash: zeros, records: zeros, frozen })
     else this.#digest.set({ stream, count, pruned, hash, records, frozen })

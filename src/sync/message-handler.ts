@@ -118,7 +118,7 @@ export class MessageHandler {
   /** A peer says all that it has of the own streams. */
   #comparedOwn(peer: Peer, { entries }: OwnHeads, now: number): Effect[] {
     if (!this.#state.options.isInDoubt()) return []
-    const claimed = entries.flatMap((entry) => this.#parts.catchUp.claim(peer, entry, now))
+    const claimed = this.#parts.catchUp.claims(peer, entries, now)
     const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
     return [...claimed, { do: 'compare-own', from: peer.name, heads }, ...this.#parts.catchUp.ask(now)]
   }
@@ -141,8 +141,8 @@ export class MessageHandler {
 
   #claimed(peer: Peer, { entries, answer }: HeadsMessage, now: number): Effect[] {
     const { catchUp, spread } = this.#parts
-    const claimed = entries.flatMap((entry) => catchUp.claim(peer, entry, now))
-    const isAnswered = answer.length > 0 && !peer.isCongested
+    const claimed = catchUp.claims(peer, entries, now)
+    const isAnswered = answer.length > 0 && !peer.isCongested && this.#state.peers.has(peer.name)
     return [...claimed, ...(isAnswered ? spread.headsTo(peer.name, answer, []) : []), ...catchUp.ask(now)]
   }
 

@@ -73,8 +73,10 @@ export class Outcomes {
   #goOn(from: string, name: string, outcome: StoreOutcome, wasWanted: boolean, now: number): Effect[] {
     const { catchUp, disputes } = this.#parts
     const peer = this.#state.peers.get(from)
-    if (outcome === 'contradicts' && peer !== undefined && !this.#state.requests.isBusy(name))
-      return disputes.start(peer, name, now)
+    const { requests } = this.#state
+    const canStart = peer !== undefined && !requests.isBusy(name) && requests.hasRoomFor(from)
+    // Without room the events are asked for later, which shows the same.
+    if (outcome === 'contradicts' && canStart) return disputes.start(peer, name, now)
     if (outcome === 'early' || outcome === 'noRoom') catchUp.later(from, name, now, limits.unstorableRetryMs)
     else if (outcome === 'failed') catchUp.later(from, name, now, limits.failureRetryMs)
     else if (outcome === 'stored') catchUp.again(name)

@@ -30,6 +30,7 @@ export class Spread {
 
   /** Sends new own events to all peers, or only their head when they are many. */
   appended(row: TableRow, chunk: Uint8Array | undefined): Effect[] {
+    if (this.#state.isHidden(row.key)) return []
     return [...this.#state.ready()].flatMap((peer) => this.#announce(peer, row, chunk))
   }
 
@@ -45,12 +46,14 @@ export class Spread {
     const { stream } = records
     // An event that waits to be forwarded may have a payload that is removed now.
     this.#forwards.dropChunks(nameOfStream(stream))
+    if (this.#state.isHidden(stream)) return []
     const peers = sender === undefined ? this.#state.ready() : this.#others(stream, sender)
     return toListening(peers, { is: 'records', id: 0, ...records })
   }
 
   /** Tells all peers that a stream is frozen: they ask for the evidence. */
   frozen(stream: StreamKey): Effect[] {
+    if (this.#state.isHidden(stream)) return []
     const entries: HeadEntry[] = [{ isFrozen: true, stream }]
     return toListening(this.#state.ready(), { is: 'heads', entries, answer: [] })
   }
@@ -58,7 +61,8 @@ export class Spread {
   /** All heads in some buckets, in as many messages as they need. */
   headsTo(peer: string, buckets: readonly number[], answer: readonly number[]): Effect[] {
     // Of own streams that may be longer elsewhere, others would only repeat what is here.
-    const rows = this.#state.table.in(new Set(buckets)).filter(({ key }) => !this.#state.isInDoubtOf(key))
+    const isTold = ({ key }: TableRow): boolean => !this.#state.isInDoubtOf(key) && !this.#state.isHidden(key)
+    const rows = this.#state.table.in(new Set(buckets)).filter(isTold)
     const entries = rows.map((row) => this.#entry(row))
     const effects: Effect[] = []
     do {
@@ -66,6 +70,13 @@ export class Spread {
       effects.push(send(peer, { is: 'heads', entries: part, answer: entries.length === 0 ? answer : [] }))
     } while (entries.length > 0)
     return effects
+  }
+
+  /** Tells all peers what is here of the own streams. */
+  ownStreams(): Effect[] {
+    const rows = [...this.#state.table.all()].filter(({ key }) => this.#state.isOwn(key))
+    const entries = rows.slice(0, limits.headsPerMessage).map((row) => this.#entry(row))
+    return entries.length === 0 ? [] : toListening(this.#state.ready(), { is: 'heads', entries, answer: [] })
   }
 
   /** What is here of the streams of a peer. */

@@ -14,6 +14,8 @@ export interface SyncOptions {
   readonly gossipMs: number
   /** Milliseconds within which something has to be heard from a peer after a ping. */
   readonly pingTimeoutMs: number
+  /** Whether this node only receives, see `Sync.setReadOnly`. */
+  readonly isReadOnly: boolean
   /** A random number from 0 to before 1. */
   readonly random: () => number
   /** The wall clock, in microseconds since the Unix epoch. */
@@ -31,11 +33,14 @@ export class SyncState {
   readonly peers = new Map<string, Peer>()
   readonly requests = new Requests()
   readonly knownHeads: KnownHeads
+  /** Whether this node only receives, and tells others nothing of its own streams. */
+  isReadOnly: boolean
 
   constructor(options: SyncOptions) {
     this.options = options
     this.ownName = nameOfNode(options.node)
-    this.table = new HeadTable(options.topic)
+    this.isReadOnly = options.isReadOnly
+    this.table = new HeadTable(options.topic, (stream) => !this.isHidden(stream))
     this.knownHeads = new KnownHeads(options.topic)
   }
 
@@ -46,6 +51,11 @@ export class SyncState {
 
   isOwn({ node }: StreamKey): boolean {
     return Buffer.compare(node, this.options.node) === 0
+  }
+
+  /** Whether it is an own stream that other nodes are not told about. */
+  isHidden(stream: StreamKey): boolean {
+    return this.isReadOnly && this.isOwn(stream)
   }
 
   /** Whether it is an own stream that may be longer elsewhere. */

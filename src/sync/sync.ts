@@ -99,6 +99,14 @@ export class Sync {
     this.#state.requests.extendAll(name, now)
   }
 
+  /** From now on this node only receives, and tells nothing of its own streams, or tells all of them. */
+  setReadOnly(isReadOnly: boolean): Effect[] {
+    if (this.#state.isReadOnly === isReadOnly) return []
+    this.#state.isReadOnly = isReadOnly
+    this.#state.table.show()
+    return isReadOnly || this.#state.options.isInDoubt() ? [] : this.#spread.ownStreams()
+  }
+
   /** What the store has of a stream: at the start, and after a change that peers need not be told about. */
   changed(row: TableRow): void {
     this.#state.table.set(row)

@@ -101,6 +101,16 @@ for (const page of pages) {
   })
 }
 
+test('the example of two nodes shows events arriving', async (t) => {
+  const env = { ...process.env, TMPDIR: temporaryFolder(t) }
+  const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'examples/two-nodes/two-nodes.mjs')], {
+    env,
+  })
+  assert.match(stdout, /node 2 has received \{"hello":"from node 1, while it is alone"\}/)
+  assert.match(stdout, /node 2 is connected to 1 other node/)
+  assert.match(stdout, /node 2 has received \{"hello":"from node 1, live"\}\nThis took \d+ ms\.\n$/)
+})
+
 test('the README says how to run the tests', () => {
   assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /^npm test\b/m)
 })

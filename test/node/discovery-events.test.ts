@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { failure } from '../../src/base/errors.ts'
 import { limits } from '../../src/base/limits.ts'
 import { Events } from '../../src/events/index.ts'
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
@@ -100,6 +101,22 @@ test('addresses are published once, and again when they are gone or were publish
   for (let i = 0; i < 8; i++) await pass(runtime, limits.discoveryPauseMs)
   assert.deepEqual(await published(node), [...all, { NewListenAddr: [id, lan] }])
   assert.deepEqual([...first.failures, ...second.failures], [])
+})
+
+test('addresses are published later while publishing waits, and after a failure, which is reported', async (t) => {
+  const runtime = virtualRuntime()
+  const node = await nodeOf(own, runtime)
+  const errors = [failure('ERR_OWN_STREAMS_UNCERTAIN', { cause: 'a crash' }), new Error('broken')]
+  const real = node.events.system.publish.bind(node.events.system)
+  t.mock.method(node.events.system, 'publish', (tags: string[], payload: unknown) => {
+    const error = errors.shift()
+    return error === undefined ? real(tags, payload) : Promise.reject(error)
+  })
+  const { discovery, failures } = start(t, runtime, node)
+  discovery.setAddresses([lan], [])
+  for (let i = 0; i < 6; i++) await pass(runtime, limits.discoveryPauseMs)
+  assert.deepEqual(await published(node), [{ NewListenAddr: [peerIdOf(own.publicKey), lan] }])
+  assert.deepEqual(failures, ['broken', 'works again'])
 })
 
 test('addresses that change all the time are published at intervals', async (t) => {

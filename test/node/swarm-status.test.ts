@@ -72,14 +72,27 @@ function valuesOf(metrics: Metrics): Record<string, number> {
 }
 
 test('the node says how many others are connected, and how well they keep up', () => {
-  assert.deepEqual(swarmInfo(nodeId, snapshot), {
-    connectedNodes: 2,
-    peersStatus: { [nodeId]: 'LowLatency', [firstId as string]: 'PartiallyWorking' },
-  })
-  assert.deepEqual(swarmInfo(nodeId, { ...snapshot, connections: [], statuses: {} }), {
-    connectedNodes: 0,
-    peersStatus: {},
-  })
+  assert.deepEqual(
+    swarmInfo(nodeId, () => snapshot),
+    {
+      connectedNodes: 2,
+      peersStatus: { [nodeId]: 'LowLatency', [firstId as string]: 'PartiallyWorking' },
+    },
+  )
+  assert.deepEqual(
+    swarmInfo(nodeId, () => ({ ...snapshot, connections: [], statuses: {} })),
+    {
+      connectedNodes: 0,
+      peersStatus: {},
+    },
+  )
+})
+
+test('nothing is known of the nodes while the swarm thread does not run', () => {
+  assert.deepEqual(
+    swarmInfo(nodeId, () => undefined),
+    { connectedNodes: 0, peersStatus: {} },
+  )
 })
 
 test('a node without a swarm keeps up with itself, and lacks nothing', () => {

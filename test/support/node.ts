@@ -8,6 +8,7 @@ import { bindDefaults, bindRules, Node, type NodeOptions, onFreePorts, parseBind
 import { systemClock } from '../../src/runtime/clock.ts'
 import { manifest } from './api.ts'
 import { temporaryFolder } from './folder.ts'
+import { until } from './process.ts'
 
 export interface TestNode {
   readonly node: Node
@@ -51,7 +52,19 @@ export async function startBareNode(
   const endpoints = { api: free('api'), admin: free('admin'), swarm }
   const node = await Node.start({ ...options, endpoints, output })
   t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
+  if (options.replicates === true) await untilSwarmStarted(node)
   return { node, log }
+}
+
+/** The start of a node does not wait for its swarm. */
+async function untilSwarmStarted({ addresses: { api } }: Node): Promise<void> {
+  const [address] = api
+  assert.ok(address)
+  const ready = async (): Promise<string> => (await fetch(`http://${socketText(address)}/readyz`)).text()
+  await until(
+    async () => ((await ready()).includes('Swarm') ? undefined : true),
+    () => 'the swarm has not started',
+  )
 }
 
 /** The same, with an app that has a token. */

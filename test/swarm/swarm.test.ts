@@ -22,6 +22,7 @@ const settings: SwarmSettings = {
   lowLatencyMs: 2000,
   blockTimeoutMs: 15_000,
   highLatencyMs: 5000,
+  isReadOnly: false,
   logFilter: 'DEBUG',
 }
 
@@ -71,7 +72,7 @@ class Member {
       removed: (...removal) => swarm.removed(...removal),
     })
     member.#store = store
-    await swarm.start({ link: () => store.link(), gate: undefined }, [{ host: '127.0.0.1', port: 0 }])
+    await swarm.start({ link: () => store.link(), gate: undefined }, async () => [{ host: '127.0.0.1', port: 0 }])
     return member
   }
 
@@ -89,8 +90,12 @@ class Member {
 
   /** Connects to another one, wherever it listens now. */
   async connectTo(other: Member): Promise<void> {
+    this.swarm.apply({ ...settings, initialPeers: await this.addressOf(other) })
+  }
+
+  async addressOf(other: Member): Promise<string[]> {
     const { listenAddresses } = await other.look()
-    this.swarm.apply({ ...settings, initialPeers: [`${listenAddresses[0]}/p2p/${peerIdOf(other.key.publicKey)}`] })
+    return [`${listenAddresses[0]}/p2p/${peerIdOf(other.key.publicKey)}`]
   }
 
   look(): Promise<SwarmSnapshot> {
@@ -186,6 +191,25 @@ test('a peer that cannot be reached is in the snapshot with the reason', async (
   )
   assert.match(failure.reason, /refused/)
   assert.deepEqual([failure.address, (await a.look()).connections], ['/ip4/127.0.0.1/tcp/1', []])
+})
+
+test('a read-only node receives, and sends its own events when it is not read-only any more', async (t) => {
+  const [a, b] = [await Member.start(t), await Member.start(t)]
+  b.swarm.apply({ ...settings, isReadOnly: true })
+  await b.store.append(requestOf(numbered(2)))
+  await a.store.append(requestOf(numbered(3)))
+  const initialPeers = await b.addressOf(a)
+  b.swarm.apply({ ...settings, initialPeers, isReadOnly: true })
+  const counts = async ({ store }: Member) => (await store.streams()).map(({ count }) => count)
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, count) => total + count, 0)
+  await until(
+    async () => sum(await counts(b)) === 5 || undefined,
+    () => 'the events of the other node have not arrived',
+  )
+  assert.deepEqual(await counts(a), [3])
+  b.swarm.apply({ ...settings, initialPeers })
+  await a.agreesWith(b)
+  assert.equal(sum(await counts(a)), 5)
 })
 
 test('redactions and prunes of own events reach the other node', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
+import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { encodeChunk, type Hash, heads } from '../../src/protocol/index.ts'
 import type { Message, Sync } from '../../src/sync/index.ts'
@@ -11,6 +12,7 @@ import { claimOf, closed, connectedTo, only, onlySent, rowOf, sent, topic } from
 const key = new KeyPair(Buffer.alloc(32, 1))
 const stream = { node: key.publicKey, number: 0 }
 const other = 'o'.repeat(32) as Hash
+type Want = Extract<Message, { is: 'want' }>
 
 /** What a peer has of the other branch of stream 1. */
 function branch(count: number) {
@@ -67,6 +69,21 @@ test('a chunk that contradicts the stored events starts the search, and so does 
   const want = onlySent(again.received('a', claimOf(branch(9)), 0), 'want').message
   const effects = again.received('a', { is: 'nothing', id: want.id, reason: 'notABorder' }, 0)
   assert.equal(only(effects, 'list-points').from, 0)
+})
+
+test('a search waits while its peer has as many requests as it may have', () => {
+  const sync = connectedTo('a')
+  sync.changed(rowOf(1, 5))
+  const asked = [2, 3, 4, 5, 6].flatMap((seed) => sent(sync.received('a', claimOf(rowOf(seed, 5)), 0), 'want'))
+  assert.equal(asked.length, tuning.wantsPerPeer)
+  const push = { is: 'push', chunk: encodeChunk([], branch(9).head) } as const
+  const store = only(sync.received('a', push, 0), 'store')
+  assert.deepEqual(sync.stored(store, 'contradicts', rowOf(1, 5), 0), [])
+  const ids = asked.map(({ message }) => (message as { id: number }).id)
+  const effects = ids.flatMap((id) => sync.received('a', { is: 'nothing', id, reason: 'notHere' }, 1))
+  const wants = sent(effects, 'want').map(({ message }) => message as Want)
+  const [id = 0] = wants.filter(({ from }) => from === 5).map((want) => want.id)
+  assert.equal(only(sync.received('a', { is: 'nothing', id, reason: 'notABorder' }, 2), 'list-points').to, 5)
 })
 
 test('a fork that was found is told to all peers and reported, and nothing more is asked for', () => {

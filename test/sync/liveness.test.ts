@@ -11,7 +11,15 @@ const silentAt = limits.pingIdleMs + limits.unansweredPings * pingTimeoutMs
 
 /** A node that sends no digests meanwhile, so that all pings are for peers that are not heard. */
 function quietSync(...peers: string[]): Sync {
-  const options = { topic, node, gossipMs: 1e9, pingTimeoutMs, random: () => 0.5, wallClock: () => 1 }
+  const options = {
+    topic,
+    node,
+    gossipMs: 1e9,
+    pingTimeoutMs,
+    isReadOnly: false,
+    random: () => 0.5,
+    wallClock: () => 1,
+  }
   return connect(new Sync({ ...options, isInDoubt: () => false }, 0), ...peers)
 }
 

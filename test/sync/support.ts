@@ -28,7 +28,16 @@ export function claimOf({ head, frozen, key, pruned, records }: TableRow): Messa
 
 export function newSync(isInDoubt = () => false): Sync {
   return new Sync(
-    { topic, node, gossipMs: 1000, pingTimeoutMs: 5000, random: () => 0.5, wallClock: () => 1, isInDoubt },
+    {
+      topic,
+      node,
+      gossipMs: 1000,
+      pingTimeoutMs: 5000,
+      isReadOnly: false,
+      random: () => 0.5,
+      wallClock: () => 1,
+      isInDoubt,
+    },
     0,
   )
 }

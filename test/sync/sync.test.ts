@@ -190,6 +190,20 @@ test('a peer with more of an own stream is reported, and not asked', () => {
   assert.deepEqual(effects, [{ do: 'report', is: 'own-stream-ahead', stream: rowOf(99, 5).key, peer: 'a' }])
 })
 
+test('a peer with more of an own stream is reported once, and not on the word of a head with a wrong signature', () => {
+  const sync = connectedTo('a')
+  sync.changed(rowOf(99, 2))
+  assert.equal(sync.received('a', claimOf(rowOf(99, 5)), 0).length, 1)
+  assert.deepEqual(sync.received('a', claimOf(rowOf(99, 5)), 1), [])
+  const head = Uint8Array.from(rowOf(99, 6).head as Uint8Array)
+  head[head.length - 1] = (head[head.length - 1] as number) ^ 1
+  const effects = sync.received('a', claimOf({ ...rowOf(99, 6), head }), 2)
+  assert.deepEqual(
+    effects.map((effect) => effect.do),
+    ['close'],
+  )
+})
+
 test('several chunks answer a request, which stays open until the last one is stored', () => {
   const sync = connectedTo('a')
   const { id } = onlySent(sync.received('a', claimOf(rowOf(1, 50)), 0), 'want').message

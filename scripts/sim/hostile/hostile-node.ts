@@ -87,7 +87,7 @@ export class HostileNode implements Endpoint {
   received(peer: string, message: Message): void {
     if (message.is === 'hello') this.#greeted(peer)
     else if (message.is === 'heads') this.#keepHeads(peer, message.entries)
-    else if (message.is === 'push' || message.is === 'chunk') keep(this.chunks, message.chunk, this.random)
+    else if (message.is === 'push' || message.is === 'chunk') this.#keepChunk(message)
     else if (message.is === 'want' && this.#isActive) {
       if (this.#behaviour.answer === undefined) this.answerHonestly(peer, message)
       else this.#behaviour.answer(this, peer, message)
@@ -95,6 +95,15 @@ export class HostileNode implements Endpoint {
   }
 
   garbled(): void {}
+
+  #keepChunk(message: { readonly chunk: Uint8Array }): void {
+    try {
+      keep(this.chunks, message.chunk, this.random)
+    } catch (error) {
+      // A chunk that was altered on the way cannot be decompressed.
+      if (!(error instanceof MalformedBytes)) throw error
+    }
+  }
 
   answerHonestly(peer: string, { id, stream, from }: WantMessage): void {
     const isOwn = Buffer.compare(stream.node, this.key.publicKey) === 0

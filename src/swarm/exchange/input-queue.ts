@@ -48,7 +48,7 @@ export class InputQueue {
   #bytes = 0
   /** Bytes that are being stored. */
   #storing = 0
-  /** Whether a peer waits because of that. */
+  /** Whether a peer waits because of that. Then something is being stored, and its end lets the next ones in. */
   #isStoreFull = false
 
   constructor(actions: InputActions) {
@@ -108,10 +108,10 @@ export class InputQueue {
     this.#actions.pause(queue.peer, true)
   }
 
-  /** Stores the next of a peer, unless the store has enough to do. */
+  /** Stores the next of a peer, unless the store has enough to do: then all wait in line until it has stored something. */
   #storeNext(queue: PeerQueue): void {
     const [next] = queue.items
-    if (next === undefined || queue.isStoring) return
+    if (next === undefined || queue.isStoring || this.#isStoreFull) return
     this.#isStoreFull = this.#storing > 0 && this.#storing + next.bytes > limits.storingBytes
     if (!this.#isStoreFull) void this.#store(queue, next)
   }

@@ -1,7 +1,5 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { format } from '../../base/format.ts'
 import { limits } from '../../base/limits.ts'
-import { tuning } from '../../base/tuning.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -12,6 +10,7 @@ import {
   writeStream,
 } from '../../protocol/index.ts'
 import { type HeadEntry, type Message, type NothingReason, nothingCodes, type Ping } from '../../sync/index.ts'
+import { readList, readPacked, readSized, writeList, writePacked, writeSized } from './message-fields.ts'
 
 interface Codec<M extends Message> {
   readonly kind: number
@@ -24,7 +23,6 @@ type Codecs = { readonly [Kind in Message['is']]: Codec<Extract<Message, { is: K
 /** From this number on a kind that is not known is skipped, below it the session is closed. */
 const optionalKinds = 128
 const nodeBytes = 32
-const encodings = { plain: 0, zstd: 1 } as const
 
 const ping = (kind: number): Codec<Ping> => ({
   kind,
@@ -95,7 +93,20 @@ const codecs: Codecs = {
       writer.uvarint(id).byte(more ? 1 : 0)
       writePacked(writer, chunk)
     },
-    read: (reader) => ({ id: reader.uvarint(), more: reader.byte() === 1, chunk: readPacked(reader) }),
+    read(reader) {
+      const [id, more] = [reader.uvarint(), reader.byte() === 1]
+      const unpack = readPacked(reader)
+      let chunk: Buffer | undefined
+      return {
+        id,
+        more,
+        // Decompressed when it is used first: a chunk that was not asked for costs nothing.
+        get chunk() {
+          chunk ??= unpack()
+          return chunk
+        },
+      }
+    },
   },
   nothing: {
     kind: 8,
@@ -228,7 +239,8 @@ export function decodeMessage(bytes: Uint8Array): Message | undefined {
   const reader = new ByteReader(bytes)
   const kind = reader.byte()
   const known = byKind.get(kind)
-  if (known !== undefined) return { is: known.is, ...known.codec.read(reader) } as Message
+  // Not copied: that would decompress a chunk.
+  if (known !== undefined) return Object.assign(known.codec.read(reader), { is: known.is }) as Message
   if (kind >= optionalKinds) return undefined
   throw new MalformedBytes(`a message of the unknown kind ${kind}`)
 }
@@ -253,63 +265,10 @@ function reasonOf(code: number): NothingReason {
   return reason as NothingReason
 }
 
-/** Writes a chunk, compressed if that makes it smaller. */
-function writePacked(writer: ByteWriter, chunk: Uint8Array): void {
-  const packed =
-    chunk.length < tuning.compressMessageFrom
-      ? chunk
-      : zstdCompressSync(chunk, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
-  const isSmaller = packed.length < chunk.length
-  writer.byte(isSmaller ? encodings.zstd : encodings.plain).uvarint(chunk.length)
-  writeSized(writer, isSmaller ? packed : chunk)
-}
-
-/** Reads a chunk. The size that it says is checked before anything is decompressed, and bounds that. */
-function readPacked(reader: ByteReader): Buffer {
-  const encoding = reader.byte()
-  const size = reader.uvarint()
-  if (size > format.chunkBytes) throw new MalformedBytes('a chunk is too large')
-  const packed = readSized(reader, format.chunkBytes, 'a chunk')
-  const chunk = encoding === encodings.zstd ? decompressed(packed, size) : packed
-  if (encoding > encodings.zstd || chunk.length !== size) throw new MalformedBytes('a chunk of another size')
-  return chunk
-}
-
-function decompressed(packed: Uint8Array, size: number): Buffer {
-  try {
-    // One byte more, so that larger contents are seen.
-    return zstdDecompressSync(packed, { maxOutputLength: size + 1 })
-  } catch {
-    throw new MalformedBytes('a chunk that cannot be decompressed')
-  }
-}
-
-function writeSized(writer: ByteWriter, bytes: Uint8Array): void {
-  writer.uvarint(bytes.length).bytes(bytes)
-}
-
-function readSized(reader: ByteReader, most: number, what: string): Buffer {
-  const length = reader.uvarint()
-  if (length > most) throw new MalformedBytes(`${what} is too large`)
-  return reader.bytes(length)
-}
-
 function readNodes(reader: ByteReader): Buffer[] {
   return readList(reader, limits.swarmNodes, nodeBytes, () => reader.bytes(nodeBytes))
 }
 
 function readFeatures(reader: ByteReader): string[] {
   return readList(reader, limits.syncFeatures, 1, () => reader.text(limits.syncFeatureBytes))
-}
-
-function writeList<T>(writer: ByteWriter, items: readonly T[], write: (item: T) => void): void {
-  writer.uvarint(items.length)
-  for (const item of items) write(item)
-}
-
-/** Reads a list. Its length is checked against a limit and the bytes that are left, before anything is allocated. */
-function readList<T>(reader: ByteReader, most: number, leastBytes: number, read: () => T): T[] {
-  const count = reader.uvarint()
-  if (count > most || count * leastBytes > reader.remaining) throw new MalformedBytes('a list is too long')
-  return Array.from({ length: count }, read)
 }

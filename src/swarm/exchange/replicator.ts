@@ -1,6 +1,7 @@
+import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import { encodeChunk, heads, type StreamKey } from '../../protocol/index.ts'
-import { type AppendedFrames, nameOfStream, recordsHash } from '../../replication/index.ts'
+import { type AppendedFrames, isAnnounced, isReplicated, nameOfStream, recordsHash } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
 import { type Claim, type CloseReason, type Effect, type Message, Sync, type TableRow } from '../../sync/index.ts'
@@ -43,6 +44,10 @@ export interface ReplicatorOptions {
   readonly gossipMs: number
   /** Milliseconds within which something has to be heard from a peer after a ping. */
   readonly pingTimeoutMs?: number
+  /** The kind of the topic; an imported one is not replicated. */
+  readonly kind?: Parameters<typeof isReplicated>[0]['kind']
+  /** Whether this node only receives, see `setReadOnly`. */
+  readonly isReadOnly?: boolean
   /** A random number from 0 to before 1. */
   readonly random: () => number
   /** Makes publishing wait after a doubtful start; without one the own streams are known to be complete. */
@@ -74,9 +79,12 @@ export class Replicator {
     this.#options = options
     const { topic, node, log, runtime, gossipMs, pingTimeoutMs = limits.pingTimeoutMs, random, gate } = options
     const { clock } = runtime
+    assert(isReplicated({ kind: this.#kind }), 'an imported topic is not replicated')
     const isInDoubt = (): boolean => gate?.isOpen === false
     const wallClock = clock.now
-    this.#sync = new Sync({ topic, node, gossipMs, pingTimeoutMs, random, wallClock, isInDoubt }, clock.steadyMs())
+    const isReadOnly = !isAnnounced({ kind: this.#kind }, { readOnly: options.isReadOnly ?? false })
+    const times = { gossipMs, pingTimeoutMs }
+    this.#sync = new Sync({ topic, node, ...times, random, wallClock, isInDoubt, isReadOnly }, clock.steadyMs())
     this.#answers = new PeerAnswers(log)
     this.#answering = new Answering({
       answers: this.#answers,
@@ -116,6 +124,11 @@ export class Replicator {
 
   received(peer: string, message: Message): void {
     this.#apply(this.#sync.received(peer, message, this.#now))
+  }
+
+  /** From now on this node only receives, and tells nothing of its own streams, or tells all of them. */
+  setReadOnly(readOnly: boolean): void {
+    this.#apply(this.#sync.setReadOnly(!isAnnounced({ kind: this.#kind }, { readOnly })))
   }
 
   /** Bytes of a message of a peer have arrived, but not the whole message. */
@@ -171,6 +184,10 @@ export class Replicator {
     this.#unsubscribe()
     for (const { name } of this.#sync.peers()) this.#forget(name)
     this.#options.runtime.timers.clear(this.#timer)
+  }
+
+  get #kind() {
+    return this.#options.kind ?? 'live'
   }
 
   get #now(): number {

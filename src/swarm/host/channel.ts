@@ -34,8 +34,6 @@ export interface ChannelEvents {
   unreadChanged(change: number): void
   /** The peer sends no more; its reason as a code. */
   ended(code: number): void
-  /** The queue was sent, after `end` was called. */
-  flushed(): void
   malformed(problem: string): void
   /** The stream was closed or reset. */
   lost(error: Error | undefined): void
@@ -124,6 +122,12 @@ export class ChannelStream {
     if (canTell) this.#queue.pushFrame(endFrame(code))
     this.#flush()
     return canTell
+  }
+
+  /** Repeats the last frame: everything of the peer has arrived. */
+  acknowledge(code: number): void {
+    this.#queue.pushFrame(endFrame(code))
+    this.#flush()
   }
 
   /** Stops reading, so that the window of the stream closes, or goes on. */
@@ -226,7 +230,6 @@ export class ChannelStream {
     }
     for (const size of sizes) this.#events?.sent(size)
     if (this.#queue.bytes < before) this.#events?.queueChanged()
-    if (this.#isEnding && this.#queue.bytes === 0) this.#events?.flushed()
   }
 
   get #isFull(): boolean {
@@ -247,7 +250,6 @@ const ignored: ChannelEvents = {
   queueChanged: () => {},
   unreadChanged: () => {},
   ended: () => {},
-  flushed: () => {},
   malformed: () => {},
   lost: () => {},
 }

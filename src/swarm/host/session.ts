@@ -71,9 +71,12 @@ export class StreamSession implements Session {
   /** Why the session is being closed; undefined while it is open. */
   #end: SessionEnd | undefined
   #isOver = false
-  /** Channels whose queue was not sent yet, and those on which the peer may still send; while the session is closed. */
-  readonly #sending = new Set<Channel>(channels)
+  /** Channels on which the peer may still send, while the session is closed. */
   readonly #receiving = new Set<Channel>(channels)
+  /** Whether the peer was told that everything has arrived here, and whether it has said so. */
+  #hasAcknowledged = false
+  #isAcknowledged = false
+  #code = 0
   #deadline: Timer | undefined
   readonly #closed = Promise.withResolvers<void>()
 
@@ -163,6 +166,7 @@ export class StreamSession implements Session {
       return
     }
     if (!isFirst) return
+    this.#code = code
     const { timers } = this.#parts.runtime
     this.#deadline = timers.setTimeout(() => this.#finish(end), limits.sessionCloseMs).unref()
     for (const channel of channels) this.#streams[channel].end(code, false)
@@ -180,17 +184,14 @@ export class StreamSession implements Session {
       queueChanged: () => this.#checkCongestion(),
       unreadChanged: (change) => this.#parts.unreadChanged(change),
       ended: (code) => this.#endedByPeer(channel, code),
-      flushed: () => {
-        this.#sending.delete(channel)
-        this.#checkDone()
-      },
       malformed: (problem) => this.#malformed(channel, problem),
       lost: (error) => this.connectionLost(error),
     }
   }
 
+  /** The last frame comes a second time on the live stream, when the peer has received everything. */
   #endedByPeer(channel: Channel, code: number): void {
-    this.#receiving.delete(channel)
+    if (!this.#receiving.delete(channel)) this.#isAcknowledged = true
     this.#close({ by: 'the peer', code: closeReasonOf(code) }, code, false)
     this.#checkDone()
   }
@@ -211,8 +212,15 @@ export class StreamSession implements Session {
     this.onCongested(isCongested)
   }
 
+  /**
+   * Closes the connection only when both sides have received everything: libp2p closes the socket although bytes wait in
+   * the layers above it.
+   */
   #checkDone(): void {
-    if (this.#end !== undefined && this.#sending.size === 0 && this.#receiving.size === 0) this.#finish(this.#end)
+    if (this.#end === undefined || this.#isOver || this.#receiving.size > 0) return
+    if (!this.#hasAcknowledged) this.#streams.live.acknowledge(this.#code)
+    this.#hasAcknowledged = true
+    if (this.#isAcknowledged) this.#finish(this.#end)
   }
 
   #finish(end: SessionEnd, words?: string): void {

@@ -33,6 +33,8 @@ export class Dialler {
   #initial: readonly Dial[] = []
   #ownAddresses: ReadonlySet<string> = new Set()
   #ownHosts: ReadonlySet<string> = new Set()
+  /** Addresses at which this node itself has answered. */
+  readonly #answeredHere = new Set<string>()
   #dialling = 0
   /** The last time that is known. */
   #now: number
@@ -204,7 +206,7 @@ export class Dialler {
     return this.#dueAt(entry) === Number.POSITIVE_INFINITY ? 'idle' : 'waiting'
   }
 
-  readonly #isOwn = (address: string): boolean => this.#ownAddresses.has(address)
+  readonly #isOwn = (address: string): boolean => this.#ownAddresses.has(address) || this.#answeredHere.has(address)
 
   #isHigherThan(peer: string): boolean {
     // The names have one character per byte, so they compare like the keys.
@@ -244,8 +246,8 @@ export class Dialler {
   }
 
   #addOwn(address: string): void {
-    const { text } = parseTcpAddress(address) ?? { text: address }
-    this.#ownAddresses = new Set([...this.#ownAddresses, text])
+    if (this.#answeredHere.size >= limits.addressesPerNode) this.#answeredHere.clear()
+    this.#answeredHere.add(parseTcpAddress(address)?.text ?? address)
   }
 
   /** Whether local addresses of a peer are those of this machine. */

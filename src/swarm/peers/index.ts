@@ -1,4 +1,6 @@
+export { parseTcpAddress } from './address.ts'
 export { type Dial, Dialler, type DiallerOptions } from './dialler.ts'
+export { DiscoveredAddresses } from './discovered-addresses.ts'
 export {
   type AddressOrigin,
   type Discovery,

@@ -272,8 +272,9 @@ export class Connections implements Transport, BlockTransport {
       const { isPermanent, other } = error instanceof DialFailure ? error : { isPermanent: false, other: undefined }
       const reason = messageOf(error)
       this.#dialFailures.add(reason)
-      log.debug(`cannot connect to ${nameOf(peer)}: ${reason}`, { address })
-      dialler.dialFailed(peer, address, reason, isPermanent, this.#now, other)
+      if (dialler.dialFailed(peer, address, reason, isPermanent, this.#now, other))
+        log.warn(`connection failed to initial peer ${nameOf(peer)}: ${reason}; it is tried again`, { address })
+      else log.debug(`cannot connect to ${nameOf(peer)}: ${reason}`, { address })
     } finally {
       runtime.timers.clear(timer)
     }

@@ -71,6 +71,7 @@ export class SwarmPart {
       runtime,
       gossipMs: settings.gossipMs,
       pingTimeoutMs: settings.pingTimeoutMs,
+      isReadOnly: settings.isReadOnly,
       random,
       gate,
       onReport: (report) => log.warn(reportText(report)),
@@ -120,7 +121,11 @@ export class SwarmPart {
         },
       })
       const listening = host
-      source.listensAt(() => listening.addresses)
+      source.listensAt(() => {
+        // Interfaces come and go.
+        dialler.setOwnAddresses(listening.addresses)
+        return listening.addresses
+      })
       const parts = { lines, log, store, gate, dialler, connections, replicator, blocks, snapshots: source, host }
       const part = new SwarmPart(parts, settings, runtime)
       dialler.setOwnAddresses(host.addresses)
@@ -175,10 +180,11 @@ export class SwarmPart {
 
   #apply(settings: SwarmSettings): void {
     const before = this.#settings
-    const { lines, host, log, blocks, snapshots } = this.#parts
+    const { lines, host, log, replicator, blocks, snapshots } = this.#parts
     this.#settings = settings
     blocks.replicator.timeoutMs = settings.blockTimeoutMs
     if (settings.logFilter !== before.logFilter) lines.filter = new LogFilter(settings.logFilter)
+    if (settings.isReadOnly !== before.isReadOnly) replicator.setReadOnly(settings.isReadOnly)
     if (settings.mdns !== before.mdns)
       host.setMdns(settings.mdns).catch((error: unknown) => log.error(`mDNS cannot be changed: ${messageOf(error)}`))
     if (settings.announceAddresses.join() !== before.announceAddresses.join())
@@ -198,6 +204,7 @@ export class SwarmPart {
     const { dialler, connections, log } = this.#parts
     const { peers, problems } = initialPeersOf(this.#settings.initialPeers)
     for (const problem of problems) log.warn(problem)
+    for (const { peer, address } of peers) log.info(`added initial peer ${nameOf(peer)}`, { address })
     dialler.setInitialPeers(peers, this.#runtime.clock.steadyMs())
     connections.wake()
   }

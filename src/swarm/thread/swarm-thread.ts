@@ -23,6 +23,8 @@ port.on('message', (message: ToSwarm) => {
   else void swarm?.then((part) => part.take(message)).catch(() => {})
 })
 
+post({ is: 'loaded' })
+
 async function stop(): Promise<void> {
   // A start that has failed has cleaned up.
   await swarm?.then((part) => part.stop()).catch(() => {})

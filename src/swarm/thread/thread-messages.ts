@@ -19,6 +19,8 @@ export interface SwarmSettings {
   readonly highLatencyMs: number
   /** After how long without an answer another peer is asked for a block of a file. */
   readonly blockTimeoutMs: number
+  /** Whether this node tells nothing of its own events. */
+  readonly isReadOnly: boolean
   /** The log filter. */
   readonly logFilter: string
 }
@@ -64,6 +66,8 @@ export interface ThreadNotice {
 
 /** A message of the swarm thread. */
 export type FromSwarm =
+  /** Its modules are loaded. */
+  | { readonly is: 'loaded' }
   /** It listens, and exchanges events from now on. */
   | { readonly is: 'started' }
   | { readonly is: 'start-failed'; readonly reason: string }

@@ -123,6 +123,14 @@ test('the store is given what it takes at a time, and peers take turns', async (
   assert.equal(store.stored.length, 12)
 })
 
+test('a large message that waits for the store is not forgotten when a small one of another peer comes', async () => {
+  const store = new SlowStore()
+  for (const peer of ['a', 'b', 'c']) store.add(peer, 14 * MiB)
+  store.add('d', 0)
+  await store.finishAll()
+  assert.deepEqual(store.stored, ['a', 'b', 'c', 'd'])
+})
+
 test('input is stored in order per peer, within the bounds, and nobody stays paused', async () => {
   const operation = fc.oneof(
     { weight: 6, arbitrary: fc.record({ add: fc.nat(5), bytes: fc.integer({ min: 0, max: 14 * MiB }) }) },

@@ -9,6 +9,7 @@ import { ByteWriter, type Hash, MalformedBytes } from '../../../src/protocol/ind
 import { decodeMessage, encodeMessage } from '../../../src/swarm/index.ts'
 import type { Message } from '../../../src/sync/index.ts'
 import * as fc from '../../support/property.ts'
+import { claimOf, closed, connectedTo, onlySent, rowOf } from '../../sync/support.ts'
 import { recordedMessages } from './recorded-messages.ts'
 
 const number = fc.nat({ max: Number.MAX_SAFE_INTEGER })
@@ -156,9 +157,22 @@ test('a compressed chunk is bounded by the size that it says, before it is decom
   const message = (size: number): Buffer =>
     new ByteWriter().byte(7).uvarint(1).byte(0).byte(1).uvarint(size).uvarint(large.length).bytes(large).written
   assert.throws(() => decodeMessage(message(64 * 1024 * 1024)), /a chunk is too large/)
-  assert.throws(() => decodeMessage(message(1000)), MalformedBytes)
+  const tooLittle = decodeMessage(message(1000))
+  assert.ok(tooLittle?.is === 'chunk')
+  assert.throws(() => tooLittle.chunk, MalformedBytes)
   const unknown = new ByteWriter().byte(7).uvarint(1).byte(0).byte(2).uvarint(1).uvarint(1).byte(0)
   assert.throws(() => decodeMessage(unknown.written), MalformedBytes)
+})
+
+test('a chunk that was not asked for is not decompressed', () => {
+  const sync = connectedTo('a')
+  const { id } = onlySent(sync.received('a', claimOf(rowOf(1, 5)), 0), 'want').message
+  const damaged = (asked: number): Message =>
+    decodeMessage(
+      new ByteWriter().byte(7).uvarint(asked).byte(0).byte(1).uvarint(99).uvarint(1).byte(0).written,
+    ) as Message
+  assert.deepEqual(sync.received('a', damaged(id + 1), 0), [])
+  assert.deepEqual(closed(sync.received('a', damaged(id), 0)), ['a: malformedMessage'])
 })
 
 const recorded = JSON.parse(

@@ -147,3 +147,19 @@ test('one channel can be paused while the others go on', async (t) => {
   atB.session.pause(false, 'sync')
   await eventually(() => atB.messages.length === 2)
 })
+
+test('when both sides close at the same time everything arrives', async (t) => {
+  const a = await TestHost.start(t)
+  const b = await TestHost.start(t)
+  const [atA, atB] = await a.connect(b)
+  for (let i = 0; i < 6; i++)
+    for (const { session } of [atA, atB]) {
+      session.send('live', Buffer.alloc(300 * kibibyte, i))
+      session.send('blocks', Buffer.alloc(400 * kibibyte, i))
+    }
+  atA.session.close('double')
+  atB.session.close('double')
+  await eventually(() => atA.closed !== undefined && atB.closed !== undefined)
+  assert.deepEqual([atA.messages.length, atB.messages.length], [12, 12])
+  for (const { closed } of [atA, atB]) assert.deepEqual(closed?.end, { by: 'this node', code: 'double' })
+})
