@@ -100,13 +100,17 @@ export class SiteNode {
     this.#child?.kill(signal)
   }
 
+  /** Sends a request with a token of an app, and JSON as its body. */
+  request(method: string, path: string, body?: unknown): Promise<Response> {
+    if (body === undefined) return this.send(method, path, null)
+    return this.send(method, path, JSON.stringify(body), { 'content-type': 'application/json' })
+  }
+
   /** Sends a request with a token of an app. */
-  async request(method: string, path: string, body?: unknown): Promise<Response> {
+  async send(method: string, path: string, body: string | FormData | null, more = {}): Promise<Response> {
     this.#token ??= await this.#authenticate()
-    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` }
-    if (body !== undefined) headers['content-type'] = 'application/json'
-    const text = body === undefined ? null : JSON.stringify(body)
-    return fetch(`${this.url}${path}`, { method, headers, body: text, signal: AbortSignal.timeout(60_000) })
+    const headers = { authorization: `Bearer ${this.#token}`, ...more }
+    return fetch(`${this.url}${path}`, { method, headers, body, signal: AbortSignal.timeout(60_000) })
   }
 
   async json(method: string, path: string, body?: unknown): Promise<unknown> {
