@@ -77,7 +77,7 @@ const exceptions: readonly (readonly [reason: string, file: string, ...texts: st
   ['for tests', 'src/sync/blocks/block-peer.ts', 'get size()'],
   ['a file has fewer blocks than are remembered', 'src/sync/blocks/block-peer.ts', 'for (const oldest of'],
   ['no node sends a message of that size', sync, "throw new MalformedBytes('a message is too large')"],
-  ['a defect', sync, "throw new Error('a disputed stream is known')", 'throw error'],
+  ['a defect', sync, "throw new Error('a searched stream is known')", 'throw error'],
 ]
 
 export const coverageExceptions: readonly CoverageException[] = exceptions.flatMap(([reason, file, ...texts]) =>
