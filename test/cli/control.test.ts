@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
 import { temporaryFolder } from '../support/folder.ts'
@@ -143,9 +144,12 @@ test('stats and forget-stream work on a running and on a stopped node', async (t
 
 test('commands reach a node whose data folder has a long path', async (t) => {
   const { run, human } = await running(t, join(temporaryFolder(t), 'x'.repeat(130), 'data'))
-  await run.logged(/INFO control: The control socket is .*too long for a socket/)
+  const [, socket = ''] = await run.logged(/INFO control: The control socket is `(.*?)`.*too long for a socket/)
   assert.equal((await human('settings', 'set', '/admin/displayName', 'far')).code, 0)
   await run.logged(/NODE_SETTINGS_CHANGED/)
+  run.kill('SIGTERM')
+  assert.equal((await run.ended).code, 0)
+  assert.ok(!existsSync(dirname(socket)), 'a stopped node removes the folder of its socket')
 })
 
 test('commands work on the folder of a killed node, and reach the one that is started after it', async (t) => {
