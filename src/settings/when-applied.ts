@@ -11,12 +11,19 @@ const table: Readonly<Record<string, When>> = {
   '/eventRouting': 'live',
   '/licensing': 'live',
   '/swarm': 'restart',
+  '/swarm/announceAddresses': 'live',
   '/swarm/bitswapTimeout': 'live',
   '/swarm/blockCacheCount': 'live',
   '/swarm/blockCacheSize': 'live',
   '/swarm/blockGcInterval': 'live',
   '/swarm/branchCacheSize': 'live',
+  '/swarm/detectionCyclesHighLatency': 'live',
+  '/swarm/detectionCyclesLowLatency': 'live',
+  '/swarm/gossipInterval': 'live',
+  '/swarm/initialPeers': 'live',
+  '/swarm/mdns': 'live',
   '/swarm/metricsInterval': 'live',
+  '/swarm/pingTimeout': 'live',
 }
 
 /** The changed paths of a document, by when they take effect. */

@@ -30,4 +30,4 @@ export {
 export type { ApplyOutcome, StoreOutcome } from './outcomes.ts'
 export type { Claim } from './peer.ts'
 export { Sync } from './sync.ts'
-export type { SyncOptions } from './sync-state.ts'
+export type { SyncOptions, SyncTimes } from './sync-state.ts'

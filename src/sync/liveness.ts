@@ -70,6 +70,6 @@ export class Liveness {
 
   #dueAt({ isReady, helloBy, heardAt, pingedAt, unansweredPings }: Peer): number {
     if (!isReady) return helloBy
-    return unansweredPings === 0 ? heardAt + limits.pingIdleMs : pingedAt + this.#state.options.pingTimeoutMs
+    return unansweredPings === 0 ? heardAt + limits.pingIdleMs : pingedAt + this.#state.times.pingTimeoutMs
   }
 }

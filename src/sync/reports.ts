@@ -18,7 +18,12 @@ export class Reports {
   constructor(state: SyncState, liveness: Liveness, now: number) {
     this.#state = state
     this.#liveness = liveness
-    this.#gossipAt = now + state.options.gossipMs
+    this.#gossipAt = now + state.times.gossipMs
+  }
+
+  /** The interval has changed: a shorter one counts from now on. */
+  retime(now: number): void {
+    this.#gossipAt = Math.min(this.#gossipAt, now + this.#state.times.gossipMs)
   }
 
   get wakeAt(): number {
@@ -53,8 +58,8 @@ export class Reports {
   tick(now: number): Effect[] {
     const effects = this.#reportAt <= now ? this.#sendStored() : []
     if (this.#gossipAt > now) return effects
-    const { gossipMs, random } = this.#state.options
-    this.#gossipAt = now + gossipMs * (0.75 + 0.5 * random())
+    const { times, options } = this.#state
+    this.#gossipAt = now + times.gossipMs * (0.75 + 0.5 * options.random())
     for (const peer of this.#state.ready()) {
       effects.push(this.digestTo(peer.name), this.#liveness.ping(peer, now), ...this.askOwn(peer.name))
     }

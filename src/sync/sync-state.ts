@@ -6,14 +6,18 @@ import type { Message } from './messages.ts'
 import { nameOfNode, type Peer } from './peer.ts'
 import { Requests } from './requests.ts'
 
-export interface SyncOptions {
-  readonly topic: string
-  /** The public key of this node. */
-  readonly node: Uint8Array
+/** Intervals and time-outs of the settings. */
+export interface SyncTimes {
   /** Milliseconds between two digests to a peer. */
   readonly gossipMs: number
   /** Milliseconds within which something has to be heard from a peer after a ping. */
   readonly pingTimeoutMs: number
+}
+
+export interface SyncOptions extends SyncTimes {
+  readonly topic: string
+  /** The public key of this node. */
+  readonly node: Uint8Array
   /** Whether this node only receives, see `Sync.setReadOnly`. */
   readonly isReadOnly: boolean
   /** A random number from 0 to before 1. */
@@ -35,11 +39,13 @@ export class SyncState {
   readonly knownHeads: KnownHeads
   /** Whether this node only receives, and tells others nothing of its own streams. */
   isReadOnly: boolean
+  times: SyncTimes
 
   constructor(options: SyncOptions) {
     this.options = options
     this.ownName = nameOfNode(options.node)
     this.isReadOnly = options.isReadOnly
+    this.times = options
     this.table = new HeadTable(options.topic, (stream) => !this.isHidden(stream))
     this.knownHeads = new KnownHeads(options.topic)
   }

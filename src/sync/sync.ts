@@ -12,7 +12,7 @@ import { type ApplyOutcome, Outcomes, type StoreOutcome } from './outcomes.ts'
 import { type Claim, Peer } from './peer.ts'
 import { Reports } from './reports.ts'
 import { Spread } from './spread.ts'
-import { type SyncOptions, SyncState, send } from './sync-state.ts'
+import { type SyncOptions, SyncState, type SyncTimes, send } from './sync-state.ts'
 
 const protocolVersion = 1
 const answerKinds: ReadonlySet<Message['is']> = new Set(['chunk', 'records', 'evidence', 'located', 'nothing'])
@@ -97,6 +97,12 @@ export class Sync {
     if (peer === undefined) return
     peer.heard(now)
     this.#state.requests.extendAll(name, now)
+  }
+
+  /** Intervals and time-outs that have changed; they count from now on. */
+  setTimes(times: SyncTimes, now: number): void {
+    this.#state.times = times
+    this.#reports.retime(now)
   }
 
   /** From now on this node only receives, and tells nothing of its own streams, or tells all of them. */

@@ -56,6 +56,18 @@ test('any message after a ping is enough', () => {
   assert.deepEqual(sent(sync.tick(silentAt + limits.pingIdleMs - 1), 'ping').length, 1)
 })
 
+test('changed time-outs and intervals count from now on', () => {
+  const sync = quietSync('a')
+  sync.setTimes({ gossipMs: 1e9, pingTimeoutMs: 500 }, 1)
+  const first = limits.pingIdleMs
+  assert.deepEqual(pingTimes(sync, first + 1400), [first, first + 500, first + 1000])
+  assert.deepEqual(closed(runUntil(sync, first + 1500)), ['a: silent'])
+  const other = quietSync('a')
+  other.setTimes({ gossipMs: 100, pingTimeoutMs }, 1)
+  assert.equal(other.wakeAt, 101)
+  assert.equal(sent(other.tick(101), 'digest').length, 1)
+})
+
 test('peers are not silent because this node was suspended', () => {
   fc.assert(
     fc.property(

@@ -4,7 +4,15 @@ import { encodeChunk, heads, type StreamKey } from '../../protocol/index.ts'
 import { type AppendedFrames, isAnnounced, isReplicated, nameOfStream, recordsHash } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import { type Claim, type CloseReason, type Effect, type Message, Sync, type TableRow } from '../../sync/index.ts'
+import {
+  type Claim,
+  type CloseReason,
+  type Effect,
+  type Message,
+  Sync,
+  type SyncTimes,
+  type TableRow,
+} from '../../sync/index.ts'
 import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
@@ -124,6 +132,12 @@ export class Replicator {
 
   received(peer: string, message: Message): void {
     this.#apply(this.#sync.received(peer, message, this.#now))
+  }
+
+  /** Applies changed intervals and time-outs. */
+  setTimes(times: SyncTimes): void {
+    this.#sync.setTimes(times, this.#now)
+    this.#wake()
   }
 
   /** From now on this node only receives, and tells nothing of its own streams, or tells all of them. */

@@ -184,6 +184,8 @@ export class SwarmPart {
     this.#settings = settings
     blocks.replicator.timeoutMs = settings.blockTimeoutMs
     if (settings.logFilter !== before.logFilter) lines.filter = new LogFilter(settings.logFilter)
+    if (settings.gossipMs !== before.gossipMs || settings.pingTimeoutMs !== before.pingTimeoutMs)
+      replicator.setTimes(settings)
     if (settings.isReadOnly !== before.isReadOnly) replicator.setReadOnly(settings.isReadOnly)
     if (settings.mdns !== before.mdns)
       host.setMdns(settings.mdns).catch((error: unknown) => log.error(`mDNS cannot be changed: ${messageOf(error)}`))
