@@ -109,6 +109,8 @@ export const limits = {
   dialMs: 30_000,
   /** Messages of a peer that may overtake its hello. */
   earlyMessages: 64,
+  /** The size of these messages. */
+  earlyBytes: 1048576,
   /** Reasons of failed connections that are counted one by one. */
   countedReasons: 32,
   /** Shortest time after which the swarm thread is started again, in milliseconds; doubled each time. */

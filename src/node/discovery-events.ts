@@ -59,8 +59,9 @@ export class DiscoveryEvents {
       ...listen.map((address) => ({ origin: 'Listen' as const, address })),
       ...announced.map((address) => ({ origin: 'External' as const, address })),
     ]
+    const before = JSON.stringify(this.#current)
     this.#current = current.filter(({ address }) => isPublic(address))
-    this.#changed.resolve()
+    if (JSON.stringify(this.#current) !== before) this.#changed.resolve()
   }
 
   /** Runs until it is closed, and retries after failures. */
@@ -143,9 +144,12 @@ export class DiscoveryEvents {
       }
       this.#succeeded('publish')
     }
-    const { signal } = this.#closed
+    const waiting = new AbortController()
+    const signal = AbortSignal.any([this.#closed.signal, waiting.signal])
     const repeatMs = limits.discoverySeconds * 500
     await Promise.race([this.#changed.promise, sleep(this.#options.timers, repeatMs, { signal, unref: true })])
+    // Ends the timer that was not waited for.
+    waiting.abort()
   }
 
   #changes(current: readonly OwnAddress[]): Omit<Discovery, 'peer'>[] {

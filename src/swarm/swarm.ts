@@ -64,6 +64,8 @@ export class Swarm {
   #openedAt = 0
   /** Why the thread does not run; undefined while it does. */
   #endedBy: string | undefined
+  /** Why its last start has failed. */
+  #failedStart: string | undefined
   #timer: Timer | undefined
   #isStopping = false
 
@@ -85,7 +87,12 @@ export class Swarm {
   async start(store: SwarmStore, release: () => Promise<Listen>): Promise<void> {
     assert(this.#worker === undefined && this.#started === undefined, 'the swarm is started once')
     if (this.#isStopping) return
-    this.#worker = this.#spawn()
+    try {
+      this.#worker = this.#spawn()
+    } catch (error) {
+      // The system refuses another thread. It is tried again.
+      this.#ended(messageOf(error))
+    }
     await this.#loaded.promise
     if (this.#isStopping) return
     this.#started = { store, listen: await release(), notices: store.gate && new GateNotices(store.gate) }
@@ -146,11 +153,13 @@ export class Swarm {
     const resourceLimits = { maxYoungGenerationSizeMb: tuning.swarmYoungGenerationMb }
     const worker = new Worker(module, { workerData: thread?.data, resourceLimits })
     this.#endedBy = undefined
-    let cause = 'it has ended'
+    this.#failedStart = undefined
+    this.#openedAt = this.#options.runtime.clock.steadyMs()
+    let cause = 'without an error'
     worker.on('error', (error) => {
       cause = error instanceof Error ? error.message : String(error)
     })
-    worker.on('exit', () => this.#ended(cause))
+    worker.on('exit', () => this.#ended(this.#failedStart ?? cause))
     worker.on('message', (message: FromSwarm) => this.#take(message))
     return worker
   }
@@ -272,6 +281,7 @@ export class Swarm {
       if (this.#isStopping) return
       // Its end starts it again.
       const failed = error instanceof Error ? error : new Error(String(error))
+      this.#failedStart = failed.message
       this.#options.threads.startFailed('swarm', failed)
       await this.#worker?.terminate()
     }

@@ -40,7 +40,8 @@ interface Vectors extends Record<string, unknown> {
 }
 
 const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
-const vectors = JSON.parse(/^```json\n([\s\S]*?)^```/m.exec(page)?.[1] ?? '') as Vectors
+const blocks = [...page.matchAll(/^```json\n([\s\S]*?)^```/gm)].map(([, text = '']) => text)
+const vectors = JSON.parse(blocks.find((text) => text.includes('"genesis"')) ?? '') as Vectors
 const bytes = (name: string) => Buffer.from(String(vectors[name]), 'hex')
 const hash = (name: string) => bytes(name).toString('latin1') as Hash
 const hex = (value: Uint8Array | string) =>

@@ -25,6 +25,8 @@ export function protocolOf(channel: Channel): string {
 }
 
 export interface ChannelEvents {
+  /** Bytes have arrived. */
+  heard(): void
   message(bytes: Buffer): void
   /** A message has left the queue. */
   sent(bytes: number): void
@@ -101,6 +103,9 @@ export class ChannelStream {
   /** Begins to deliver messages. */
   start(events: ChannelEvents): void {
     this.#events = events
+    // What arrived with the opening was not counted there.
+    this.#countedUnread = 0
+    this.#countUnread()
     if (this.#isClosed) queueMicrotask(() => events.lost(undefined))
     else this.pause(false)
   }
@@ -163,6 +168,7 @@ export class ChannelStream {
     this.receivedBytes += bytes.length
     if (this.#isClosed) return
     this.#reader.push(bytes)
+    this.#events?.heard()
     this.#deliver()
   }
 
@@ -245,6 +251,7 @@ export class ChannelStream {
 }
 
 const ignored: ChannelEvents = {
+  heard: () => {},
   message: () => {},
   sent: () => {},
   queueChanged: () => {},

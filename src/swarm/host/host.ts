@@ -86,7 +86,7 @@ export class Host {
   /** Finds peers on the local network, and lets them find this node, or stops it. */
   setMdns(isOn: boolean): Promise<void> {
     // One change after the other: each knows what the one before it has left.
-    this.#mdnsChange = this.#mdnsChange.then(() => this.#changeMdns(isOn))
+    this.#mdnsChange = this.#mdnsChange.catch(() => {}).then(() => this.#changeMdns(isOn))
     return this.#mdnsChange
   }
 

@@ -33,6 +33,8 @@ export interface Session {
   onMessage: (channel: Channel, bytes: Buffer) => void
   /** More than 1 MiB waits on the live stream, or less than half of it again. */
   onCongested: (isCongested: boolean) => void
+  /** Bytes have arrived, maybe a part of a message. */
+  onHeard: () => void
   /** A message has left the queue of its channel, in the order in which they were sent. */
   onSent: (channel: Channel, bytes: number) => void
   /** Called once, never within a call of this session. No message arrives after it. */
@@ -63,6 +65,7 @@ export class StreamSession implements Session {
   readonly listenAddresses: readonly string[]
   onMessage: Session['onMessage'] = () => {}
   onCongested: Session['onCongested'] = () => {}
+  onHeard: Session['onHeard'] = () => {}
   onSent: Session['onSent'] = () => {}
   onClose: Session['onClose'] = () => {}
   readonly #parts: SessionParts
@@ -175,6 +178,9 @@ export class StreamSession implements Session {
 
   #eventsOf(channel: Channel): ChannelEvents {
     return {
+      heard: () => {
+        if (!this.#isOver) this.onHeard()
+      },
       message: (bytes) => {
         if (!this.#isOver) this.onMessage(channel, bytes)
       },

@@ -43,7 +43,12 @@ export interface ConnectionsOptions {
 }
 
 /** Reasons to close a session that are not the fault of the peer. */
-const innocent: ReadonlySet<CloseReason | BlockCloseReason> = new Set(['silent', 'unknownRequiredFeature'])
+const innocent: ReadonlySet<CloseReason | BlockCloseReason> = new Set([
+  'silent',
+  'unknownRequiredFeature',
+  // A request that was given up is not cancelled, so a peer behind a slow link asks for more than it waits for.
+  'tooManyRequests',
+])
 
 /** One session per peer: dialled as the dialler decides, doubles closed, messages encoded and decoded. */
 export class Connections implements Transport, BlockTransport {
@@ -193,6 +198,9 @@ export class Connections implements Transport, BlockTransport {
       if (this.#isCurrent(connection)) this.#events?.congested(peer, isCongested)
       this.#checkAnswers(connection, true)
     }
+    session.onHeard = () => {
+      if (this.#isCurrent(connection)) this.#events?.heard(peer)
+    }
     session.onSent = (channel) => {
       if (channel !== 'blocks') this.#checkAnswers(connection)
       else if (this.#isCurrent(connection)) this.#blocks?.sent(peer)
@@ -217,10 +225,8 @@ export class Connections implements Transport, BlockTransport {
     if (!this.#isCurrent(connection)) return
     const { peer } = connection.session
     try {
-      if (channel === 'blocks') {
-        this.#events?.heard(peer)
-        this.#blocks?.received(peer, bytes)
-      } else
+      if (channel === 'blocks') this.#blocks?.received(peer, bytes)
+      else
         for (const message of connection.take(bytes, this.#now))
           if (this.#isCurrent(connection)) this.#events?.received(peer, message)
     } catch (error) {

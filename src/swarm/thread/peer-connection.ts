@@ -5,8 +5,11 @@ import { decodeMessage, encodeMessage } from '../exchange/message-codec.ts'
 import type { Session } from '../host/index.ts'
 import { Pings } from './pings.ts'
 
-/** What must not wait behind events that were asked for. Everything else keeps its order on the sync channel. */
-const liveKinds: ReadonlySet<Message['is']> = new Set(['hello', 'push', 'ping', 'pong'])
+/**
+ * What must not wait behind events that were asked for. Heads are among them, because an old one that arrives after a
+ * newer push would look like a fork. Everything else keeps its order on the sync channel.
+ */
+const liveKinds: ReadonlySet<Message['is']> = new Set(['hello', 'push', 'heads', 'ping', 'pong'])
 
 /** The session that is in use with a peer, and its messages. */
 export class PeerConnection {
@@ -22,6 +25,7 @@ export class PeerConnection {
   isClosing = false
   /** Messages that have overtaken the hello, which comes over another channel; undefined since it has come. */
   #early: Message[] | undefined = []
+  #earlyBytes = 0
 
   constructor(id: number, session: Session, now: number) {
     this.id = id
@@ -47,7 +51,9 @@ export class PeerConnection {
       this.#early = undefined
       return [message, ...early]
     }
-    if (early.length >= limits.earlyMessages) throw new MalformedBytes('too many messages before the hello')
+    this.#earlyBytes += bytes.length
+    if (early.length >= limits.earlyMessages || this.#earlyBytes > limits.earlyBytes)
+      throw new MalformedBytes('too many messages before the hello')
     early.push(message)
     return []
   }

@@ -138,6 +138,7 @@ test('messages about blocks have a channel of their own, and the exchange is tol
   await settled()
   assert.deepEqual(a.sessions[0]?.sent.at(-1)?.channel, 'blocks')
   assert.deepEqual(new Set(told.splice(0)), new Set(['a has sent to b', 'b gets 3 bytes of a']))
+  b.sessions[0]?.onHeard()
   assert.equal(b.events.at(-1), 'a heard')
   a.connections.sendBlocks(b.name, Buffer.of(0))
   await settled()
@@ -223,6 +224,11 @@ test('messages that overtake the hello wait for it, but not without limit', asyn
   assert.equal(other.a.sessions[0]?.closedWith, 'malformedMessage')
   await settled()
   assert.deepEqual(other.a.events, ['+b', '-b'])
+  const large = twoPeers()
+  large.a.knows(large.b, large.runtime)
+  // What follows the fields of a message is skipped, but it was received.
+  large.a.sessions[0]?.deliver('sync', Buffer.concat([encodeMessage(wantOwn), Buffer.alloc(limits.earlyBytes)]))
+  assert.equal(large.a.sessions[0]?.closedWith, 'malformedMessage')
 })
 
 test('a peer that sends a malformed message is closed, named in the log, and kept out', async () => {

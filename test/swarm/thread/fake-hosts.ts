@@ -58,6 +58,7 @@ export class FakeSession implements Session {
   readonly listenAddresses: readonly string[]
   onMessage: Session['onMessage'] = () => {}
   onCongested: Session['onCongested'] = () => {}
+  onHeard: Session['onHeard'] = () => {}
   onSent: Session['onSent'] = () => {}
   onClose: Session['onClose'] = () => {}
   readonly sent: { readonly channel: string; readonly bytes: Uint8Array }[] = []
