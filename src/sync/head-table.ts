@@ -35,6 +35,15 @@ export class HeadTable {
     this.#showRow(row)
   }
 
+  delete(stream: StreamKey): void {
+    const name = nameOfStream(stream)
+    if (!this.#rows.delete(name)) return
+    const names = this.#names[bucketOf(stream)] ?? []
+    names.splice(names.indexOf(name), 1)
+    this.#digest.delete(stream)
+    this.#buckets = undefined
+  }
+
   /** Puts streams into the digests that are shown now, and removes those that are not. */
   show(): void {
     for (const row of this.#rows.values()) this.#showRow(row)

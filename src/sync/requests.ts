@@ -90,6 +90,10 @@ export class Requests {
     return this.countOf(peer) < tuning.wantsPerPeer && this.#open.size < limits.wantsInAll
   }
 
+  ofStream(name: string): Request | undefined {
+    return this.#busy.has(name) ? [...this.#open.values()].find((request) => request.name === name) : undefined
+  }
+
   ofPeer(peer: string): Request[] {
     return [...this.#open.values()].filter((request) => request.peer === peer)
   }

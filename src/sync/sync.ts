@@ -1,5 +1,6 @@
 import { limits } from '../base/limits.ts'
-import { MalformedBytes } from '../protocol/index.ts'
+import { MalformedBytes, type StreamKey } from '../protocol/index.ts'
+import { nameOfStream } from '../replication/index.ts'
 import { Answers } from './answers.ts'
 import { CatchUp } from './catch-up.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, ReadResult, StoreEffect } from './effects.ts'
@@ -122,6 +123,17 @@ export class Sync {
   appended(row: TableRow, chunk: Uint8Array | undefined): Effect[] {
     this.#state.table.set(row)
     return this.#spread.appended(row, chunk)
+  }
+
+  /** A stream of another node was removed from the store, which has this of it again, or nothing: it is fetched again. */
+  forgot(stream: StreamKey, row: TableRow | undefined, now: number): Effect[] {
+    const name = nameOfStream(stream)
+    const request = this.#state.requests.ofStream(name)
+    if (request !== undefined) this.#forkSearches.close(request)
+    this.#state.table.delete(stream)
+    if (row !== undefined) this.#state.table.set(row)
+    this.#catchUp.again(name)
+    return this.#catchUp.ask(now)
   }
 
   /** This node has pruned or redacted events of an own stream. */

@@ -301,3 +301,20 @@ test('what cannot be read is answered, so that the peer may ask on', () => {
     })
   }
 })
+
+test('a stream that was forgotten is fetched again, whatever was asked about it', () => {
+  const sync = connectedTo('a')
+  const before = newSync()
+  sync.changed(rowOf(1, 5))
+  sync.received('a', claimOf(rowOf(1, 5)), 0)
+  const { id } = onlySent(sync.received('a', claimOf(rowOf(1, 7)), 0), 'want').message
+  const want = onlySent(sync.forgot(rowOf(1, 5).key, undefined, 1), 'want').message
+  assert.equal(want.from, 0)
+  assert.notEqual(want.id, id)
+  assert.deepEqual(
+    onlySent(sync.tick(2000), 'digest').message.digest,
+    onlySent(before.connected('a', 0) && before.received('a', hello, 0), 'digest').message.digest,
+  )
+  // An answer to the request of before is not taken for one.
+  assert.deepEqual(sync.received('a', { is: 'nothing', id, reason: 'notHere' }, 2000), [])
+})

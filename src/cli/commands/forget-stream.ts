@@ -23,7 +23,7 @@ export async function forgetStream(folder: string, stream: StreamId): Promise<Re
     stopped: async () => ({ stream: id, forgotten: await forgetInFolder(folder, stream) }),
   })
   const text = forgotten
-    ? `Removed all events of the stream ${id}. They come back after the next start if another node of the swarm has them.`
+    ? `Removed all events of the stream ${id}. They come back if another node of the swarm has them.`
     : `There is no stream ${id} in the topic of this node: nothing was removed. \`${check}\` lists the streams.`
   return { text: () => text, json: { stream: id, forgotten } }
 }

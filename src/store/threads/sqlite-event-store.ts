@@ -119,8 +119,10 @@ export class SqliteEventStore implements EventStore {
     return this.#threads.write('applyRedactions', records, options) as Promise<RedactionResult[]>
   }
 
-  forgetStream(key: StreamKey): Promise<boolean> {
-    return this.#threads.write('forgetStream', key) as Promise<boolean>
+  async forgetStream(key: StreamKey): Promise<boolean> {
+    const isKnown = (await this.#threads.write('forgetStream', key)) as boolean
+    if (isKnown) this.#options.removed?.(key)
+    return isKnown
   }
 
   evidence(stream: number): Promise<Uint8Array | undefined> {

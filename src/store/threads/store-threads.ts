@@ -40,7 +40,7 @@ export interface EventStoreOptions {
   readonly clientMemory?: SharedArrayBuffer
   /** Called after each commit with the number of its requests. */
   readonly committed?: (requests: number) => void
-  /** Called when own events were pruned, or redacted with this record. */
+  /** Called when own events were pruned, or redacted with this record, or when a stream of another node was forgotten. */
   readonly removed?: (stream: StreamKey, redaction?: Uint8Array) => void
   /** Called for damage that was found when the store was opened, and did not prevent it. */
   readonly onDamage?: (damage: StoreDamage) => void

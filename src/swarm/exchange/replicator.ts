@@ -161,9 +161,13 @@ export class Replicator {
     this.#answering.congested(peer, areWaiting)
   }
 
-  /** This node has pruned an own stream, or has redacted events of it with this record. */
+  /** This node has pruned an own stream, has redacted events of it with this record, or has forgotten a foreign one. */
   async removed(stream: StreamKey, redaction?: Uint8Array): Promise<void> {
     const row = await this.#options.log.headOf(stream)
+    if (Buffer.compare(stream.node, this.#options.node) !== 0) {
+      this.#apply(this.#sync.forgot(stream, row, this.#now))
+      return
+    }
     if (row === undefined) return
     const { prune } = await this.#options.log.records(row.number, 0, 0)
     const redactions = redaction === undefined ? [] : [redaction]
