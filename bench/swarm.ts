@@ -3,7 +3,7 @@
 // nodes of another program, alternating. Prints the middle and the worst of all rounds.
 // - live: from the start of a publish to the arrival at a subscriber of the other node (swarm.mjs);
 // - bulk: events published in batches until the other node has all of them (swarm.mjs);
-// - late: a third node with an empty folder, from the start of its process until it has so many events.
+// - late: a third node with an empty folder, from the start of its process until it has all events.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

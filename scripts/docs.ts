@@ -1,7 +1,14 @@
 import { aqlLimits } from '../src/aql/index.ts'
 import { errorTable } from '../src/base/errors.ts'
 import { format } from '../src/base/format.ts'
-import { limits } from '../src/base/limits.ts'
+import { apiLimits } from '../src/base/limits/api.ts'
+import { eventLimits } from '../src/base/limits/events.ts'
+import { fileLimits } from '../src/base/limits/files.ts'
+import { memoryLimits } from '../src/base/limits/memory.ts'
+import { processLimits } from '../src/base/limits/process.ts'
+import { queryLimits } from '../src/base/limits/queries.ts'
+import { replicationLimits } from '../src/base/limits/replication.ts'
+import { swarmLimits } from '../src/base/limits/swarm.ts'
 import { tuning } from '../src/base/tuning.ts'
 
 /** Generates docs/errors.md from the table of error codes. */
@@ -28,9 +35,45 @@ export function errorsPage(): string {
 /** The files with numbers, each with the introduction of its table. */
 const numbers = [
   {
-    file: 'src/base/limits.ts',
-    values: limits,
-    intro: 'Limits, charges, intervals and timeouts of the node. Exceeding a limit is an error that names it.',
+    file: 'src/base/limits/process.ts',
+    values: processLimits,
+    intro:
+      'Limits of the process: settings, control socket, log, open files, failures. Exceeding a limit is an error that names it.',
+  },
+  {
+    file: 'src/base/limits/api.ts',
+    values: apiLimits,
+    intro: 'Limits of the HTTP and WebSocket API.',
+  },
+  {
+    file: 'src/base/limits/memory.ts',
+    values: memoryLimits,
+    intro: 'The memory of clients, and what each of them is charged.',
+  },
+  {
+    file: 'src/base/limits/queries.ts',
+    values: queryLimits,
+    intro: 'Limits of queries and subscriptions.',
+  },
+  {
+    file: 'src/base/limits/events.ts',
+    values: eventLimits,
+    intro: 'Limits of storing events: publishing, receiving chunks, serving them, retention.',
+  },
+  {
+    file: 'src/base/limits/replication.ts',
+    values: replicationLimits,
+    intro: 'Limits of the messages by which nodes replicate events.',
+  },
+  {
+    file: 'src/base/limits/swarm.ts',
+    values: swarmLimits,
+    intro: 'Limits of finding peers, connections and the swarm thread.',
+  },
+  {
+    file: 'src/base/limits/files.ts',
+    values: fileLimits,
+    intro: 'Limits of files: uploads, standing queries, and the exchange of blocks with peers.',
   },
   {
     file: 'src/aql/language-limits.ts',
@@ -51,13 +94,16 @@ const numbers = [
 
 /** Generates docs/limits.md from the files with numbers and their comments. */
 export function limitsPage(read: (file: string) => string): string {
-  const files = numbers.map(({ file }) => `\`${file}\``).join(', ')
   return [
     '# Limits',
     '',
-    `Made from ${files}`,
-    'by `npm run docs`; a test compares them.',
-    ...numbers.flatMap(({ file, values, intro }) => ['', intro, '', ...numbersTable(values, read(file))]),
+    'Made by `npm run docs` from the file that each part names; a test compares them.',
+    ...numbers.flatMap(({ file, values, intro }) => [
+      '',
+      `${intro} (\`${file}\`)`,
+      '',
+      ...numbersTable(values, read(file)),
+    ]),
     '',
   ].join('\n')
 }

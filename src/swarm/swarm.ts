@@ -50,7 +50,6 @@ type Listen = readonly { readonly host: string; readonly port: number }[]
 export class Swarm {
   readonly #options: SwarmOptions
   readonly #restarts = new RestartDelays()
-  readonly #waiting = new Set<(snapshot: SwarmSnapshot | undefined) => void>()
   #settings: SwarmSettings
   /** The thread; undefined before the first start. */
   #worker: Worker | undefined
@@ -115,19 +114,6 @@ export class Swarm {
   discovered(discovery: Discovery): void {
     this.#discovered.take(discovery)
     this.#post({ do: 'discovered', discovery })
-  }
-
-  /** A snapshot of this moment; undefined when the thread does not answer soon. */
-  async look(): Promise<SwarmSnapshot | undefined> {
-    const { timers } = this.#options.runtime
-    const looked = Promise.withResolvers<SwarmSnapshot | undefined>()
-    this.#waiting.add(looked.resolve)
-    this.#post({ do: 'look' })
-    const timer = timers.setTimeout(() => looked.resolve(undefined), limits.swarmSnapshotTimeoutMs).unref()
-    const snapshot = await looked.promise
-    timers.clear(timer)
-    this.#waiting.delete(looked.resolve)
-    return snapshot
   }
 
   async stop(): Promise<void> {
@@ -210,7 +196,6 @@ export class Swarm {
       case 'snapshot':
         this.#snapshot = message.snapshot
         this.#options.onSnapshot?.(message.snapshot)
-        for (const resolve of this.#waiting) resolve(message.snapshot)
         break
       case 'log':
         this.#options.log.relay(message.record)

@@ -147,7 +147,7 @@ test('what other nodes publish of themselves is told, also what comes later, and
     { NewListenAddr: [id, 'nonsense'] },
     { NewListenAddr: [id, lan], NewExternalAddr: [id, lan] },
     { SomethingElse: [id, lan] },
-    // Nobody speaks for another node.
+    // A node publishes its own addresses only.
     { NewListenAddr: [ownId, lan] },
     { ExpiredListenAddr: [ownId, lan] },
   ]

@@ -56,7 +56,7 @@ export async function connectedNodes(node: SiteNode): Promise<number> {
   return ((await node.json('GET', '/api/v2/node/info')) as { connectedNodes: number }).connectedNodes
 }
 
-/** Waits until a node is connected to so many others. */
+/** Waits until a node is connected to `count` others. */
 export async function untilConnected(node: SiteNode, count: number): Promise<void> {
   let last: unknown
   await until(
@@ -73,7 +73,7 @@ export async function payloads(node: SiteNode): Promise<readonly unknown[]> {
   return (await node.query(`FROM 'site'`)).map(({ payload }) => payload)
 }
 
-/** Waits until a query for all events gives the same on all nodes, with so many events. */
+/** Waits until a query for all events gives the same `count` events on all nodes. */
 export async function untilSame(nodes: readonly SiteNode[], count: number): Promise<void> {
   let counts: readonly unknown[] = []
   await until(

@@ -94,14 +94,15 @@ class Member {
   }
 
   async addressOf(other: Member): Promise<string[]> {
-    const { listenAddresses } = await other.look()
+    const { listenAddresses } = await other.snapshot()
     return [`${listenAddresses[0]}/p2p/${peerIdOf(other.key.publicKey)}`]
   }
 
-  look(): Promise<SwarmSnapshot> {
+  /** The last snapshot, as soon as there is one. */
+  snapshot(): Promise<SwarmSnapshot> {
     return until(
-      () => this.swarm.look(),
-      () => 'the swarm does not answer',
+      () => this.swarm.snapshot,
+      () => 'there is no snapshot',
     )
   }
 
@@ -157,10 +158,7 @@ test('a snapshot tells of connections, known addresses, and how well nodes keep 
   await b.connectTo(a)
   await b.agreesWith(a)
   const snapshot = await until(
-    async () => {
-      const { statuses } = await b.look()
-      return Object.keys(statuses).length === 2 ? b.look() : undefined
-    },
+    () => (Object.keys(b.swarm.snapshot?.statuses ?? {}).length === 2 ? b.swarm.snapshot : undefined),
     () => 'no status of both nodes',
   )
   const nodes = [a, b].map(({ key }) => nodeIdOf(key.publicKey))
@@ -186,11 +184,11 @@ test('a peer that cannot be reached is in the snapshot with the reason', async (
   const other = peerIdOf(KeyPair.generate(systemRandom).publicKey)
   a.swarm.apply({ ...settings, initialPeers: [`/ip4/127.0.0.1/tcp/1/p2p/${other}`] })
   const failure = await until(
-    async () => (await a.look()).knownPeers[0]?.failures[0],
+    () => a.swarm.snapshot?.knownPeers[0]?.failures[0],
     () => 'no failure is known',
   )
   assert.match(failure.reason, /refused/)
-  assert.deepEqual([failure.address, (await a.look()).connections], ['/ip4/127.0.0.1/tcp/1', []])
+  assert.deepEqual([failure.address, a.swarm.snapshot?.connections], ['/ip4/127.0.0.1/tcp/1', []])
 })
 
 test('a read-only node receives, and sends its own events when it is not read-only any more', async (t) => {

@@ -283,8 +283,8 @@ function banner(node: Node): string {
   ]
   if (node.usesPublicSwarmKey)
     lines.push(
-      '  swarm key    the public default: anyone on this network can join. Stop the node and set one of your own:',
-      `                 shoal settings local set /swarm/swarmKey "$(head -c 32 /dev/urandom | base64)" --working-dir '${node.folder}'`,
+      '  swarm key    the public default: anyone on this network can join. Set one of your own:',
+      `                 shoal settings set /swarm/swarmKey "$(head -c 32 /dev/urandom | base64)" --working-dir '${node.folder}'`,
     )
   lines.push(`  try          curl http://${api[0] ?? ''}/api/v2/node/id`, '  stop         Ctrl+C', '', '')
   return lines.join('\n')

@@ -7,10 +7,8 @@ export interface Asked {
   readonly stream: string
   /** Bytes that the answer may have. */
   readonly bytes: number
-  /**
-   * Reads the answer, of at most so many bytes, and sends it unless the peer is gone. Returns its size; it must not fail.
-   */
-  readonly answer: (bytes: number, isGone: () => boolean) => Promise<number>
+  /** Reads the answer and sends it unless the peer is gone. Returns its size; it must not fail. */
+  readonly answer: (maxBytes: number, isGone: () => boolean) => Promise<number>
   /** Ends the request without an answer: the peer has asked again. */
   readonly supersede: () => void
 }
@@ -86,7 +84,7 @@ export class AnswerQueue {
       if (this.#reading >= limits.answersAtOnce) return
       const [next] = requests.waiting
       if (next === undefined || requests.isReading || requests.isCongested) continue
-      // The less is left, the smaller are the answers: so many slow peers do not keep others from being answered.
+      // The less is left, the smaller are the answers: a number of slow peers does not keep others from being answered.
       const share = Math.max(limits.smallAnswerBytes, (limits.answerBytes - this.#bytes) / 4)
       const bytes = Math.min(next.bytes, Math.floor(share))
       if (this.#bytes > 0 && this.#bytes + bytes > limits.answerBytes) return

@@ -84,10 +84,6 @@ export class ChannelStream {
     return this.#reader.waitingBytes
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
   /** Reads the first frame, and nothing after it until `start`. */
   opening(taken: (frame: Frame) => void, failed: (error: Error) => void): void {
     this.#events = {

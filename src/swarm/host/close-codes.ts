@@ -5,7 +5,6 @@ export const hostCloseCodes = {
   /** The other connection of two between the same nodes is kept. */
   double: 64,
   stopping: 65,
-  otherTopic: 66,
   /** More waits to be sent than the limit allows: the receiver is too slow. */
   tooSlow: 67,
   /** A message was begun and not completed in time. */
@@ -31,7 +30,6 @@ const words: Readonly<Record<SessionCloseReason, string>> = {
   tooManyBlockRequests: 'too many requests for blocks',
   double: 'another connection to this node is kept',
   stopping: 'the node stops',
-  otherTopic: 'another topic',
   tooSlow: 'the receiver is too slow: too many bytes wait to be sent',
   stalled: 'a message was begun and not completed in time',
   tooMuchUnread: 'incomplete messages take too much memory, and this one is the largest',

@@ -28,8 +28,8 @@ export interface Session {
   waitingOn(channel: Channel): number
   readonly sentBytes: number
   readonly receivedBytes: number
-  /** Stops reading, so that the peer has to stop sending, or goes on; on all channels or on one. */
-  pause(isPaused: boolean, channel?: Channel): void
+  /** Stops reading, so that the peer has to stop sending, or goes on. */
+  pause(isPaused: boolean): void
   onMessage: (channel: Channel, bytes: Buffer) => void
   /** More than 1 MiB waits on the live stream, or less than half of it again. */
   onCongested: (isCongested: boolean) => void
@@ -134,9 +134,9 @@ export class StreamSession implements Session {
     this.#checkCongestion()
   }
 
-  pause(isPaused: boolean, only?: Channel): void {
+  pause(isPaused: boolean): void {
     if (this.#isOver) return
-    for (const channel of only === undefined ? channels : [only]) this.#streams[channel].pause(isPaused)
+    for (const channel of channels) this.#streams[channel].pause(isPaused)
   }
 
   close(reason: SessionCloseReason, atOnce = false): void {

@@ -42,7 +42,7 @@ export class ConnectionSetup {
       ),
       timers.setTimeout(() => this.#identifyOver(), limits.identifyMs),
     ]
-    // The failure is handled by whoever waits for it; without one it is not an error.
+    // The failure is handled where the setup is awaited; without a waiter it is not an error.
     this.#done.promise.catch(() => {})
   }
 

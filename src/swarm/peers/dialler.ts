@@ -252,7 +252,7 @@ export class Dialler {
 
   /** Whether local addresses of a peer are those of this machine. */
   #mayBeLocal(peer: string, addresses: readonly TcpAddress[], source: AddressSource, from?: string): boolean {
-    if (source === 'initial' || source === 'inbound' || source === 'dialled') return true
+    if (source === 'initial' || source === 'dialled') return true
     const isHere = (name: string): boolean => this.#peers.get(name)?.isOnThisMachine(this.#ownHosts) === true
     if (source === 'identify') return isHere(peer)
     if (source === 'introduced') return from !== undefined && isHere(from)

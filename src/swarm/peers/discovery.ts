@@ -24,7 +24,7 @@ export function discoveryPayload({ peer, origin, address, isNew }: Discovery): R
   return { [`${isNew ? 'New' : 'Expired'}${origin}Addr`]: [peerIdOf(keyOf(peer)), address] }
 }
 
-/** Undefined for a payload that is none of a discovery event, or whose address cannot be dialled. */
+/** Undefined for a payload that is not a discovery event, or whose address cannot be dialled. */
 export function parseDiscovery(payload: unknown): Discovery | undefined {
   if (typeof payload !== 'object' || payload === null) return undefined
   const [entry, ...more] = Object.entries(payload)

@@ -17,7 +17,7 @@ interface Entry {
 }
 
 /** How much a source is worth, the least first: what a node says itself counts more than what others say. */
-const byWorth: readonly AddressSource[] = ['inbound', 'introduced', 'event', 'identify', 'mdns', 'dialled', 'initial']
+const byWorth: readonly AddressSource[] = ['introduced', 'event', 'identify', 'mdns', 'dialled', 'initial']
 
 /** The addresses of one peer: a bounded number, initial ones aside. */
 export class KnownAddresses {
@@ -203,10 +203,8 @@ function worthOf({ sources, isRefused }: Entry): number {
   return isRefused ? -1 : Math.max(...[...sources].map((source) => byWorth.indexOf(source)))
 }
 
-/** The remote port of an inbound connection is not one at which the peer listens. */
-function isDialable({ address, sources, isRefused }: Entry, isOwn: (text: string) => boolean): boolean {
-  if (isRefused || isOwn(address.text)) return false
-  return sources.size > 1 || !sources.has('inbound')
+function isDialable({ address, isRefused }: Entry, isOwn: (text: string) => boolean): boolean {
+  return !isRefused && !isOwn(address.text)
 }
 
 function isBefore(a: readonly number[], b: readonly number[]): boolean {

@@ -3,7 +3,7 @@
  * the node itself after a connection was made, as the remote address of an inbound connection (which is not dialled), or
  * because a dial has worked.
  */
-export type AddressSource = 'initial' | 'mdns' | 'event' | 'introduced' | 'identify' | 'inbound' | 'dialled'
+export type AddressSource = 'initial' | 'mdns' | 'event' | 'introduced' | 'identify' | 'dialled'
 
 /** What is known of a peer, for the operator. Plain data; times are milliseconds of a monotonic clock. */
 export interface KnownPeer {

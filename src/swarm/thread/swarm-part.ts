@@ -144,7 +144,7 @@ export class SwarmPart {
   }
 
   take(message: Exclude<ToSwarm, { do: 'start' | 'stop' }>): void {
-    const { gate, replicator, blocks, snapshots, log } = this.#parts
+    const { gate, replicator, blocks, log } = this.#parts
     switch (message.do) {
       case 'apply':
         this.#apply(message.settings)
@@ -162,9 +162,6 @@ export class SwarmPart {
         break
       case 'link-blocks':
         blocks.link(message.port)
-        break
-      case 'look':
-        snapshots.post()
     }
   }
 

@@ -20,7 +20,12 @@ port.on('message', (message: ToSwarm) => {
       (error: unknown) => post({ is: 'start-failed', reason: messageOf(error) }),
     )
   } else if (message.do === 'stop') void stop()
-  else void swarm?.then((part) => part.take(message)).catch(() => {})
+  // A failed start was reported. An error of a message is a defect, which ends the thread, and another one is started.
+  else
+    void swarm?.then(
+      (part) => part.take(message),
+      () => {},
+    )
 })
 
 post({ is: 'loaded' })

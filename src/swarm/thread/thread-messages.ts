@@ -46,8 +46,6 @@ export type ToSwarm =
   | { readonly do: 'discovered'; readonly discovery: Discovery }
   /** A port to the files thread, which was asked for; undefined when it could not be made. */
   | { readonly do: 'link-blocks'; readonly port: MessagePort | undefined }
-  /** Asks for a snapshot now. */
-  | { readonly do: 'look' }
   | { readonly do: 'stop' }
 
 /** What the replication in the swarm thread tells the gate in the main thread. */

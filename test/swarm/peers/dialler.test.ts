@@ -309,15 +309,6 @@ test('addresses that cannot be dialled are ignored', () => {
   )
 })
 
-test('the remote port of an inbound connection is shown, and not dialled', () => {
-  const node = dialler()
-  node.learned(low, ['/ip4/10.0.0.2/tcp/51000'], 'inbound', 0)
-  assert.deepEqual(node.due(0), [])
-  const [known] = node.snapshot()
-  assert.equal(known?.state, 'idle')
-  assert.deepEqual(known?.addresses[0]?.sources, ['inbound'])
-})
-
 test('the memory of what others say is bounded, and initial peers and connected ones stay', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 40 }), fc.nat(3), (addresses, kind) => {

@@ -56,7 +56,6 @@ test('only what a node says itself, or what has worked, is passed on', () => {
   connect(node, b, '/ip4/10.0.0.3/tcp/50001', [], 0)
   node.learned(b, ['/ip4/10.0.0.4/tcp/4001'], 'introduced', 0, a)
   node.learned(b, ['/ip4/10.0.0.5/tcp/4001'], 'event', 0)
-  node.learned(b, ['/ip4/10.0.0.3/tcp/50001'], 'inbound', 0)
   assert.deepEqual(node.introductions(later, nobody), [])
 })
 

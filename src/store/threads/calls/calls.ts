@@ -16,7 +16,7 @@ type ToThread = Call | { readonly link: MessagePort }
 
 type FromThread = Reply | { readonly background: BackgroundNotice } | { readonly notice: unknown }
 
-/** How an object in a thread reports what nobody has called for. */
+/** How an object in a thread reports what is not the answer to a call. */
 export interface ThreadReports {
   readonly background: BackgroundReporter
   /** Sends a notice to the main thread. */
