@@ -1,10 +1,11 @@
 // `npm run bench [-- --profile bursts|everyday|both] [--events N] [--rounds N] [--unique] [--quick]
 // [--other NAME=URL[,PID[,DATA-FOLDER]]]… [--other-exec "ip netns exec NAME"]`: runs load.mjs (bursts) and edge.mjs
-// (everyday use) on a node of the packed package and on the others, alternating, and prints the medians of their figures,
+// (everyday use) on a node of the built package and on the others, alternating, and prints the medians of their figures,
 // the median and the worst of the ratios of all rounds, and which goals are missed. Goals are relative to the first
 // other node. A short warm-up run comes first: nodes run for weeks. One round says little, because the speed of a
 // machine varies by a factor of two from minute to minute.
 import { cpus, tmpdir } from 'node:os'
+import { builtPackage } from '../scripts/built-package.ts'
 import { NodeProcess } from '../scripts/node-process.ts'
 import { readArguments } from './load/arguments.ts'
 import type { Figures, Profile } from './load/profile.ts'
@@ -63,7 +64,7 @@ async function measureAll(profile: Profile, targets: readonly Target[]): Promise
   return results
 }
 
-const node = await NodeProcess.start({ isPacked: true })
+const node = await NodeProcess.start({ packageFolder: await builtPackage() })
 try {
   const shoal: Target = { name: 'shoal', url: node.url, exec: [], data: node.folder, pid: String(node.pid) }
   console.log(

@@ -98,7 +98,7 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
 
-const programs = layOut(temporary)
+const programs = await layOut(temporary)
 const report: Report = {
   rounds,
   node: process.version,

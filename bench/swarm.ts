@@ -1,5 +1,5 @@
 // `npm run bench:swarm [-- --events N] [--late N] [--rounds N] [--other "COMMAND --working-dir {folder} …"]`: replication
-// between two nodes of the packed package on machines of their own (network namespaces, needs root), and between two
+// between two nodes of the built package on machines of their own (network namespaces, needs root), and between two
 // nodes of another program, alternating. Prints the middle and the worst of all rounds.
 // - live: from the start of a publish to the arrival at a subscriber of the other node (swarm.mjs);
 // - bulk: events published in batches until the other node has all of them (swarm.mjs);
@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { unpackedPackage } from '../scripts/packed.ts'
+import { builtPackage } from '../scripts/built-package.ts'
 import { runInHub, Site } from '../scripts/site/site.ts'
 import { median } from './start/statistics.ts'
 import { type Implementation, other, type RunningNode, shoal } from './swarm/implementation.ts'
@@ -84,7 +84,7 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-swarm-'))
   const site = Site.create(3)
   try {
-    const implementations = [shoal(unpackedPackage(join(folder, 'packed')))]
+    const implementations = [shoal(await builtPackage())]
     if (values.other !== undefined) implementations.push(other(values.other))
     const results = new Map<Implementation, Figures[]>(implementations.map((one) => [one, []]))
     for (let i = 0; i < Number(values.rounds); i++)

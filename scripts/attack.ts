@@ -2,9 +2,6 @@
 // [--memory-limit SIZE] [--seed S] [--keep-going]`: denial-of-service tests on a fresh node, while a well-behaved
 // client (the bystander) uses it. The node must not end, must not take more memory than its account and 350 MB, and has
 // to serve the bystander.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { AttackArguments } from './attack/arguments.ts'
 import { readArguments } from './attack/arguments.ts'
 import type { Attack } from './attack/attack.ts'
@@ -14,8 +11,8 @@ import { linesOf } from './attack/report.ts'
 import { besiege, type Siege } from './attack/siege.ts'
 import { allowanceMb, judge, mb } from './attack/verdict.ts'
 import { Victim } from './attack/victim.ts'
+import { builtPackage } from './built-package.ts'
 import { NodeProcess } from './node-process.ts'
-import { unpackedPackage } from './packed.ts'
 
 const given = readArguments(
   process.argv.slice(2),
@@ -27,11 +24,11 @@ const isConfined = given.heap !== undefined || given.nofile !== undefined || giv
 class Nodes {
   readonly #given: AttackArguments
   readonly #cgroup: MemoryCgroup | undefined
-  readonly #folder = mkdtempSync(join(tmpdir(), 'shoal-attack-'))
-  readonly #packageFolder = unpackedPackage(this.#folder)
+  readonly #packageFolder: string
   #current: Victim | undefined
 
-  constructor(args: AttackArguments, cgroup: MemoryCgroup | undefined) {
+  constructor(args: AttackArguments, cgroup: MemoryCgroup | undefined, packageFolder: string) {
+    this.#packageFolder = packageFolder
     this.#given = args
     this.#cgroup = cgroup
   }
@@ -69,11 +66,6 @@ class Nodes {
     const timer = setTimeout(() => node.kill(), 5000)
     await node.stop()
     clearTimeout(timer)
-  }
-
-  async end(): Promise<void> {
-    await this.discard()
-    rmSync(this.#folder, { recursive: true, force: true })
   }
 }
 
@@ -114,11 +106,11 @@ if (given.cgroup !== undefined && cgroup === undefined) {
   console.log('LEFT OUT: no memory cgroup can be made here')
 } else {
   console.log(`seed ${given.seed}, ${given.seconds} s an attack; the bar is the account and ${allowanceMb} MB`)
-  const nodes = new Nodes(given, cgroup)
+  const nodes = new Nodes(given, cgroup, await builtPackage())
   try {
     await attackAll(nodes)
   } finally {
-    await nodes.end()
+    await nodes.discard()
     await cgroup?.remove()
   }
 }

@@ -4,6 +4,7 @@
 // or duplicated or if memory grows; with --strict, also if it takes too long.
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { builtPackage } from './built-package.ts'
 import { bareFanOut, type FanOut, fanOut } from './load/fan-out.ts'
 import { logSizeOf, memoryOf, Peak } from './load/memory.ts'
 import { fill, publishAt } from './load/publishing.ts'
@@ -56,7 +57,7 @@ function progress(text: string): void {
 
 async function started(): Promise<{ node: NodeProcess; target: Target }> {
   const profile = given.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', given.profile]
-  const node = await NodeProcess.start({ execArgv: profile, isPacked: true })
+  const node = await NodeProcess.start({ execArgv: profile, packageFolder: await builtPackage() })
   return { node, target: { url: node.url, token: await node.token('com.example.load') } }
 }
 

@@ -4,16 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { unpackedPackage } from './packed.ts'
-
-const checkout = join(import.meta.dirname, '..')
+import { shoalCommand } from './shoal-command.ts'
 
 interface NodeProcessOptions {
   /** Options of Node itself. */
   readonly execArgv?: readonly string[]
-  /** Whether to run the packed package instead of the source. */
-  readonly isPacked?: boolean
-  /** Folder of a package that is already unpacked, for programs that start several nodes. */
+  /** The folder of a built package. */
   readonly packageFolder?: string
   /** Additional options of `shoal run`. */
   readonly options?: readonly string[]
@@ -34,14 +30,14 @@ export class NodeProcess {
   log = ''
 
   private constructor(given: NodeProcessOptions) {
-    const { execArgv = [], isPacked = false, packageFolder, env, before } = given
-    const unpacked = packageFolder ?? (isPacked ? unpackedPackage(join(this.#temporary, 'packed')) : checkout)
+    const { execArgv = [], packageFolder, env, before } = given
+    const command = packageFolder === undefined ? shoalCommand : join(packageFolder, 'bin/shoal')
     const options = ['--random', '--print-addresses', '--exit-on-stdin-close', '--working-dir', this.folder]
-    const run = [...execArgv, join(unpacked, 'bin/shoal'), 'run', ...options, ...(given.options ?? [])]
-    const [command, args] = inShell(before, process.execPath, run)
+    const run = [...execArgv, command, 'run', ...options, ...(given.options ?? [])]
+    const [file, args] = inShell(before, process.execPath, run)
     // Nodes of scripts must not find others.
     const standalone = { SHOAL_STANDALONE: '1' }
-    this.#child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...standalone, ...env } })
+    this.#child = spawn(file, args, { stdio: 'pipe', env: { ...process.env, ...standalone, ...env } })
     // Ignores EPIPE of a node that was killed.
     this.#child.stdin?.on('error', () => {})
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {

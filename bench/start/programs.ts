@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { unpackedPackage } from '../../scripts/packed.ts'
+import { builtPackage } from '../../scripts/built-package.ts'
 import type { Launch } from './process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -24,9 +24,9 @@ export interface Programs {
   readonly folderOfSource: string
 }
 
-/** Unpacks the package into the temporary folder. */
-export function layOut(temporary: string): Programs {
-  const installed = unpackedPackage(temporary)
+/** Makes folders with stored settings in the temporary one. */
+export async function layOut(temporary: string): Promise<Programs> {
+  const installed = await builtPackage()
   const env = cleanEnvironment(temporary)
   const [folderOfBuilt, folderOfSource] = [join(temporary, 'of-built'), join(temporary, 'of-source')]
   storeSettings(installed, folderOfBuilt, env)

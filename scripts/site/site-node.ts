@@ -2,9 +2,8 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { shoalCommand } from '../shoal-command.ts'
 import type { Machine } from './site.ts'
-
-const checkout = join(import.meta.dirname, '../..')
 
 export interface SiteNodeOptions {
   readonly machine: Machine
@@ -12,7 +11,7 @@ export interface SiteNodeOptions {
   readonly folder: string
   /** The values of settings by path, written before the first start. */
   readonly settings?: Readonly<Record<string, unknown>>
-  /** The folder of an unpacked package to run instead of the source. */
+  /** The folder of another package to run. */
   readonly packageFolder?: string | undefined
   /** Further options of `shoal run`. */
   readonly options?: readonly string[]
@@ -149,7 +148,7 @@ export class SiteNode {
   }
 
   get #command(): string {
-    return join(this.#options.packageFolder ?? checkout, 'bin/shoal')
+    return this.#options.packageFolder === undefined ? shoalCommand : join(this.#options.packageFolder, 'bin/shoal')
   }
 }
 

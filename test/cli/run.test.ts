@@ -410,7 +410,7 @@ test('a log in a pipe is coloured only by --log-color or an environment variable
   ]
   for (const [args, env, coloured] of cases) {
     const run = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t), ...args], { env })
-    await run.api()
+    await run.logged(/\n/)
     run.kill('SIGTERM')
     assert.equal(escapes.test((await run.ended).stderr), coloured, JSON.stringify([args, env]))
   }

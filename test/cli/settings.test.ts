@@ -4,7 +4,7 @@ import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { shoalCommand } from '../../scripts/shoal-command.ts'
 import { settingsChecksum } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { type Ended, ShoalProcess, shoal } from '../support/process.ts'
@@ -270,8 +270,7 @@ test('the schema is printed as text and with --json', async (t) => {
 })
 
 test('a closed pipe (EPIPE) ends with exit code 0', async () => {
-  const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
-  const child = spawn('sh', ['-c', `"${process.execPath}" "${command}" settings schema; echo "exit $?" >&2`], {
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${shoalCommand}" settings schema; echo "exit $?" >&2`], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   child.stdout.destroy()

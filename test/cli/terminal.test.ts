@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { shoalCommand } from '../../scripts/shoal-command.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
-
-const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 
 test('on a TTY the banner shows addresses and next commands, and Ctrl+C stops the node', async (t) => {
   const folder = temporaryFolder(t)
   // script(1) gives the node a pseudo-terminal.
   // exec: a shell in between would handle Ctrl+C itself.
-  const line = `exec '${process.execPath}' '${command}' run --random --working-dir '${folder}'`
+  const line = `exec '${process.execPath}' '${shoalCommand}' run --random --working-dir '${folder}'`
   const terminal = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -41,7 +39,7 @@ for (const [env, coloured] of [
   [{ TERM: 'dumb' }, false],
 ] as const)
   test(`on a TTY with ${JSON.stringify(env)} the log is ${coloured ? 'coloured' : 'plain'}`, async (t) => {
-    const line = `exec '${process.execPath}' '${command}' run --random --working-dir '${temporaryFolder(t)}'`
+    const line = `exec '${process.execPath}' '${shoalCommand}' run --random --working-dir '${temporaryFolder(t)}'`
     const terminal = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],
       env: { ...process.env, NO_COLOR: '', TERM: 'xterm', ...env },

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { shoalCommand } from '../../scripts/shoal-command.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { ShoalProcess } from '../support/process.ts'
 
@@ -62,7 +63,7 @@ fetch(positionals[0], init).then(async (r) => process.stdout.write(await r.text(
 function commands(folder: string): string {
   const bin = join(folder, 'bin')
   mkdirSync(bin)
-  symlinkSync(join(root, 'bin/shoal'), join(bin, 'shoal'))
+  symlinkSync(shoalCommand, join(bin, 'shoal'))
   const fallback = join(folder, 'fallback')
   mkdirSync(fallback)
   writeFileSync(join(fallback, 'curl'), `#!${process.execPath}\n${curl}`)

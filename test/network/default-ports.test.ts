@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { shoalCommand } from '../../scripts/shoal-command.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
 
 // Requires Linux, `ip` and the privilege to create network namespaces. Fails without them instead of being skipped.
 
-const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 const addresses = { node: ['10.77.0.1', 'fd77::1'], other: ['10.77.0.2', 'fd77::2'] } as const
 
 function ip(...args: string[]): void {
@@ -48,7 +47,16 @@ function connection(from: string, host: string, port: number): string {
 
 test('by default the API and admin ports are closed to other machines, and the swarm port is open', async (t) => {
   const machines = twoMachines(t)
-  const args = ['netns', 'exec', machines.node, process.execPath, command, 'run', '--working-dir', temporaryFolder(t)]
+  const args = [
+    'netns',
+    'exec',
+    machines.node,
+    process.execPath,
+    shoalCommand,
+    'run',
+    '--working-dir',
+    temporaryFolder(t),
+  ]
   const running = spawn('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = once(running, 'close')
   let log = ''

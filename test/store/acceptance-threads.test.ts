@@ -1,4 +1,5 @@
 import { openSqlite } from './acceptance/stores.ts'
 import { acceptanceSuite } from './acceptance.ts'
 
-acceptanceSuite('SQLite', openSqlite)
+// What is exchanged with other nodes goes through a link: see acceptance-linked.test.ts.
+acceptanceSuite('SQLite', openSqlite, 'others')

@@ -63,12 +63,17 @@ const exchange = [
   readingRecords,
   replicating,
 ].flat()
-const groups = { all: [...others, ...jobs], large: [...others, ...jobs].filter(({ large }) => large), jobs, exchange }
+const all = [...others, ...jobs]
+const groups = {
+  all,
+  large: all.filter(({ large }) => large),
+  jobs,
+  exchange,
+  /** All rules but those of `exchange`. */
+  others: all.filter((rule) => !exchange.includes(rule)),
+}
 
-/**
- * The rules that every implementation of `EventStore` has to keep: all of them, those about many events, queries, or what
- * is exchanged with other nodes.
- */
+/** The rules that every implementation of `EventStore` has to keep: all of them, or a group. */
 export function acceptanceSuite(name: string, open: OpenStore, which: keyof typeof groups = 'all'): void {
   for (const { name: rule, check } of groups[which]) test(`${name}: ${rule}`, (t) => check(t, open))
 }

@@ -1,9 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { shoalCommand } from '../../scripts/shoal-command.ts'
 import type { TestScope } from './folder.ts'
-
-const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 
 /** Timeout of `until`: generous for slow machines, and it costs nothing when the condition comes true. */
 const patienceMs = 60_000
@@ -28,8 +26,8 @@ export class ShoalProcess {
   readonly #ended: Promise<Ended>
 
   constructor(test: TestScope, args: readonly string[], { openFiles, ...options }: ProcessOptions = {}) {
-    const limited = ['-c', `ulimit -n ${openFiles} && exec "$0" "$@"`, process.execPath, command, ...args]
-    const [file, all] = openFiles === undefined ? [process.execPath, [command, ...args]] : ['sh', limited]
+    const limited = ['-c', `ulimit -n ${openFiles} && exec "$0" "$@"`, process.execPath, shoalCommand, ...args]
+    const [file, all] = openFiles === undefined ? [process.execPath, [shoalCommand, ...args]] : ['sh', limited]
     this.child = spawn(file, all, {
       stdio: ['pipe', 'pipe', 'pipe'],
       ...options,
