@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
-import { Events, type EventsOptions, readerModule } from '../../src/events/index.ts'
+import type { Events, EventsOptions } from '../../src/events/index.ts'
 import { Files } from '../../src/files/index.ts'
 import { linesOf } from '../../src/files/lines.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import { SqliteEventStore } from '../../src/store/index.ts'
-import { key, nodeId, silent } from '../support/api.ts'
+import { nodeId, silent } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { openEvents } from '../support/open-events.ts'
 
 const nothing = { count: 0, bytes: 0 }
 const app = 'com.example.test'
@@ -25,23 +25,7 @@ interface Opened {
 }
 
 async function open(folder: string, blocks = 'blocks.db', streams: EventsOptions['streams'] = {}): Promise<Opened> {
-  const store = await SqliteEventStore.open({
-    runtime: systemRuntime,
-    file: join(folder, 'log.db'),
-    topic: 't',
-    kind: 'live',
-    key,
-    readerModule,
-  })
-  const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
-  const events = await Events.open(store, {
-    ...systemRuntime,
-    node: nodeId,
-    routes: [],
-    streams,
-    log: silent,
-    startReading,
-  })
+  const events = await openEvents(join(folder, 'log.db'), streams)
   const files = new Files({ ...systemRuntime, file: join(folder, blocks), node: nodeId, events, log: silent })
   const upload = (text: string) => files.upload(app, (target) => target.add('file', contentOf(text)))
   const has = async (cid: string) => (await files.find(cid, [])).content !== undefined

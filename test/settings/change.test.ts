@@ -8,22 +8,11 @@ import {
   type JsonObject,
   parseScope,
   Settings,
-  type SettingsLog,
   type StoredRevision,
   whenApplied,
 } from '../../src/settings/index.ts'
 import * as fc from '../support/property.ts'
-
-function memoryLog(): SettingsLog {
-  const stored: StoredRevision[] = []
-  return {
-    revision: (number) => stored.find(({ revision }) => revision === number),
-    revisions: () => stored.toReversed(),
-    append: (entry) => stored.push({ ...entry, revision: stored.length + 1 }),
-    reseal: () => assert.fail('nothing to seal again'),
-    removeDamaged: () => assert.fail('nothing is damaged'),
-  }
-}
+import { memoryLog } from '../support/settings-log.ts'
 
 const scopes = ['/admin/displayName', '/swarm/topic', '/swarm/gossipInterval', '/admin', '/'].map(parseScope)
 const values = ['x', 'DEBUG', 7, -1, null, { displayName: 'n' }, { swarm: { topic: 't' } }]

@@ -8,10 +8,9 @@ import {
   type RetentionSettings,
   Settings,
   type SettingsDocument,
-  type SettingsLog,
-  type StoredRevision,
   schema,
 } from '../../src/settings/index.ts'
+import { memoryLog } from '../support/settings-log.ts'
 
 test('the schema is valid JSON schema draft-06', () => {
   const ajv = new Ajv({ strict: false })
@@ -35,18 +34,6 @@ test('the type of a document matches the schema, with all defaults', () => {
   // Checked by the compiler; there is nothing to check at run time.
   assert.ok(members && numbers && lists && choices && optional && named && required)
 })
-
-/** An in-memory log of revisions. */
-function memoryLog(): SettingsLog {
-  const stored: StoredRevision[] = []
-  return {
-    revision: (number) => stored.find(({ revision }) => revision === number),
-    revisions: () => stored.toReversed(),
-    append: (entry) => stored.push({ ...entry, revision: stored.length + 1 }),
-    reseal: () => assert.fail('nothing to seal again'),
-    removeDamaged: () => assert.fail('nothing is damaged'),
-  }
-}
 
 test('every revision is kept with its time and origin, and can be rolled back to', async () => {
   const settings = await Settings.open(memoryLog(), systemClock)

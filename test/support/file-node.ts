@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Events, readerModule } from '../../src/events/index.ts'
+import type { Events } from '../../src/events/index.ts'
 import { Files } from '../../src/files/index.ts'
 import { nodeAppId } from '../../src/identity/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import { SqliteEventStore } from '../../src/store/index.ts'
 import { LinkedBlocks } from '../../src/store/linked/index.ts'
 import { BlockReplicator } from '../../src/swarm/exchange/block-replicator.ts'
 import { type BlockCloseReason, decodeExchangeMessage, type ExchangeMessage } from '../../src/sync/index.ts'
-import { key, nodeId, silent } from './api.ts'
+import { nodeId, silent } from './api.ts'
 import { temporaryFolder } from './folder.ts'
+import { openEvents } from './open-events.ts'
 
 const app = 'com.example.test'
 
@@ -56,16 +56,7 @@ export class FileNode {
 
   static async open(t: TestContext, name: string, timeoutMs = 60_000): Promise<FileNode> {
     const folder = temporaryFolder(t)
-    const store = await SqliteEventStore.open({
-      runtime: systemRuntime,
-      file: join(folder, 'log.db'),
-      topic: 't',
-      kind: 'live',
-      key,
-      readerModule,
-    })
-    const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
-    const events = await Events.open(store, { ...systemRuntime, node: nodeId, routes: [], log: silent, startReading })
+    const events = await openEvents(join(folder, 'log.db'))
     const file = join(folder, 'blocks.db')
     const blockTimeoutMs = (): number => timeoutMs
     const files = new Files({ ...systemRuntime, file, node: nodeId, events, log: silent, blockTimeoutMs })
