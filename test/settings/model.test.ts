@@ -138,7 +138,7 @@ function newFolders(t: TestContext): () => string {
 const operationsBetweenRestarts = 10
 
 /** Starting a whole node is slow, so only every fifth sequence does; the settings are always reopened. */
-const sequencesPerNode = 5
+const sequencesPerNode = 25
 
 async function runThrough(
   folder: string,

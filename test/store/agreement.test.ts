@@ -9,7 +9,7 @@ import { World } from './agreement/world.ts'
  * Number of sequences; SHOAL_TEST_RUNS sets another one. Only a run with SHOAL_TEST_SEED shrinks a failing sequence,
  * because that takes long.
  */
-const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 15)
+const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 8)
 const secondsPerRun = 30
 
 test('the stores on disk, in one thread and in memory give the same results after the same operations', {
