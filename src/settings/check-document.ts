@@ -1,5 +1,4 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import { limits } from '../base/limits.ts'
 import { isObject, type Json, type JsonObject, ownValue } from './json.ts'
 import { InvalidSettings, type Problem, refuseUnstorable } from './problem.ts'
@@ -7,8 +6,9 @@ import { ageWithTwoDigits } from './retention.ts'
 import { schema } from './schema.ts'
 import { semanticProblems } from './semantic-rules.ts'
 
-const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true })
-ajv.addMetaSchema(draft06)
+// A command compiles the schema for one document: optimised code costs more than it saves. A test validates the schema.
+const once = { meta: false, validateSchema: false, code: { optimize: false } }
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true, ...once })
 const matchesSchema: ValidateFunction = ajv.compile(schema)
 
 /** Validates a document: against the JSON schema, then its semantic rules. Throws `InvalidSettings`. */

@@ -164,10 +164,30 @@ async function runThrough(
   if (withNode) await startsWith(folder, model)
 }
 
-test('the model agrees with the conformance cases on which documents are valid', () => {
+function conformanceCases(): { document: Json; valid: boolean }[] {
   const file = new URL('../../conformance/settings/documents.json', import.meta.url)
-  const cases = JSON.parse(readFileSync(file, 'utf8')) as { document: Json; valid: boolean }[]
-  for (const { document, valid } of cases) assert.equal(isValid(treeOf(document)), valid, JSON.stringify(document))
+  return JSON.parse(readFileSync(file, 'utf8')) as { document: Json; valid: boolean }[]
+}
+
+test('the model agrees with the conformance cases on which documents are valid', () => {
+  for (const { document, valid } of conformanceCases())
+    assert.equal(isValid(treeOf(document)), valid, JSON.stringify(document))
+})
+
+test('the conformance cases are accepted or refused, a refused one changes nothing, and the output of `get` is accepted', async (t) => {
+  const subject = await Subject.open(temporaryFolder(t))
+  t.after(() => subject.close())
+  const { settings } = subject
+  for (const { document, valid } of conformanceCases()) {
+    const stored = JSON.stringify(settings.get([], { defaults: false }))
+    const outcome = await settings.set([], document, 'test').then(
+      () => 'OK',
+      ({ code }: { code: string }) => code,
+    )
+    assert.equal(outcome, valid ? 'OK' : 'ERR_SETTINGS_INVALID', JSON.stringify(document))
+    if (valid) await settings.set([], settings.get([]) as Json, 'test')
+    else assert.equal(JSON.stringify(settings.get([], { defaults: false })), stored)
+  }
 })
 
 test('the generators produce valid and invalid values for every setting', (t) => {

@@ -16,7 +16,9 @@ import { buildSmallStore, ownKey } from './damage/small-store.ts'
 
 /** A flip takes milliseconds: by default every nth bit is flipped, from a random start. SHOAL_FLIPS=all flips all. */
 const everything = process.env['SHOAL_FLIPS'] === 'all'
-const steps = everything ? { rows: 1, file: 1, index: 1, spelling: 1 } : { rows: 139, file: 1999, index: 41, spelling: 1 }
+const steps = everything
+  ? { rows: 1, file: 1, index: 1, spelling: 1 }
+  : { rows: 139, file: 1999, index: 41, spelling: 1 }
 
 async function flipAll(t: TestContext, where: 'rows' | 'file' | 'spelling'): Promise<Map<string, number>> {
   const folder = memoryFolder(t)
