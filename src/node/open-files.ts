@@ -1,9 +1,13 @@
 import type { Events } from '../events/index.ts'
 import { Files } from '../files/index.ts'
 import { nodeIdOf } from '../identity/index.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
 import { clampSettings, type SettingsChange } from '../settings/index.ts'
 import { blockFile, type CacheLimits } from '../store/index.ts'
 import type { TopicParts } from './topic-parts.ts'
+
+type FileParts = Runtime &
+  Pick<TopicParts, 'folder' | 'key' | 'settings' | 'log' | 'disk' | 'background' | 'threads' | 'onDamage'>
 
 interface OpenedFiles {
   readonly files: Files
@@ -12,7 +16,7 @@ interface OpenedFiles {
 }
 
 /** Opens the files of a topic, and starts the garbage collection of unpinned blocks. */
-export function openFiles(topic: string, events: Events, parts: TopicParts): OpenedFiles {
+export function openFiles(topic: string, events: Events, parts: FileParts): OpenedFiles {
   const { folder, key, settings, log, disk, background, threads, onDamage, clock, timers } = parts
   const blockTimeoutMs = (): number => clampSettings(settings.document).settings.swarm.bitswapTimeout * 1000
   const files = new Files({
