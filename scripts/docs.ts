@@ -16,6 +16,7 @@ export function errorsPage(): string {
   const rows = Object.entries(errorTable).map(
     ([code, { status, text, when }]) => `| \`${code}\` | ${status} | ${when} | ${cell(text)} |`,
   )
+  const retried = Object.entries(errorTable).flatMap(([code, row]) => ('retrySeconds' in row ? [`\`${code}\``] : []))
   return [
     '# Errors',
     '',
@@ -23,7 +24,8 @@ export function errorsPage(): string {
     '',
     'Over HTTP an error is `{"code":"…","message":"…"}` with the status of its row. A command prints `[CODE] Error: message`',
     '(`[ERR_IO]: Error: message`) on stderr, or with `--json` the same object on stdout, and ends with exit code 1; arguments that',
-    'cannot be parsed end it with 2.',
+    'cannot be parsed end it with 2. With a request that may succeed after a second the header `Retry-After: 1` is sent:',
+    `${retried.join(', ')}.`,
     '',
     '| code | status | when | message |',
     '|---|---|---|---|',

@@ -45,7 +45,10 @@ export function emptyResponse(status: number): HttpResponse {
 }
 
 export function errorResponse(error: ShoalError): HttpResponse {
-  return { ...jsonResponse(error.status, error), refusal: error.code }
+  const response = { ...jsonResponse(error.status, error), refusal: error.code }
+  const { retrySeconds } = error
+  if (retrySeconds === undefined) return response
+  return { ...response, headers: { ...response.headers, 'retry-after': String(retrySeconds) } }
 }
 
 export function isStream(body: HttpResponse['body']): body is StreamedBody {

@@ -108,6 +108,11 @@ export class HttpService {
     this.#options.sockets?.close()
   }
 
+  /** Closes the WebSockets that are open now, so that their clients connect again. */
+  restartSockets(): void {
+    this.#options.sockets?.restart()
+  }
+
   /** Terminates the WebSockets that are still open. */
   terminateSockets(): void {
     this.#options.sockets?.terminate()

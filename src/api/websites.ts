@@ -9,13 +9,13 @@ import type { HttpResponse } from './response.ts'
 
 /** Virtual hosts: serves named content at `<name>.<domain>`, without a token unless the name is private. */
 export class Websites {
-  readonly #files: Promise<Files>
+  readonly #files: () => Promise<Files>
   readonly #tokens: Tokens
   readonly #suffixes: readonly string[]
   /** The last `Host` header that is no website: a cache, as most clients send the same one again. */
   #lastApiHost: string | undefined
 
-  constructor(files: Promise<Files>, tokens: Tokens, domains: readonly string[]) {
+  constructor(files: () => Promise<Files>, tokens: Tokens, domains: readonly string[]) {
     this.#files = files
     this.#tokens = tokens
     this.#suffixes = domains.map((domain) => `.${domain.toLowerCase()}`)
@@ -37,7 +37,7 @@ export class Websites {
       if (isApi) return undefined
       throw failure('ERR_METHOD_NOT_ALLOWED', {})
     }
-    const files = await this.#files
+    const files = await this.#files()
     const path = decodedPath(call.path)
     const { content, isPrivate } = path === undefined ? {} : await files.findSite(name, path)
     if (isApi && content === undefined) return undefined

@@ -1,5 +1,13 @@
 import { isCorrupt } from './sqlite-codes.ts'
 
+interface ErrorRow {
+  readonly status: number
+  readonly text: string
+  readonly when: string
+  /** Seconds after which the same request may succeed. */
+  readonly retrySeconds?: number
+}
+
 /**
  * The table of all error codes, with the HTTP status, the message template and the condition. The caller that raises
  * the error fills in each placeholder `<name>`. docs/errors.md is generated from this table.
@@ -99,7 +107,14 @@ export const errorTable = {
   ERR_SHUTTING_DOWN: {
     status: 503,
     text: 'Service shutting down. Event store was stopped while request was queued or running.',
-    when: 'a request while the node shuts down',
+    when: 'a request while the node shuts down or changes to another topic',
+    retrySeconds: 1,
+  },
+  ERR_TOPIC_UNAVAILABLE: {
+    status: 503,
+    text: "The topic '<topic>' is not open: <cause>. Nothing was stored: try again.",
+    when: 'a request while the node changes to another topic, or while that topic cannot be opened; `/readyz` says more',
+    retrySeconds: 1,
   },
   ERR_INTERNAL: { status: 500, text: 'Internal server error.', when: 'a defect of shoal; the log says more' },
   ERR_INTERNAL_ERROR: {
@@ -170,7 +185,7 @@ export const errorTable = {
     text: 'There is no revision <revision> of the settings.',
     when: 'a rollback to an unknown revision',
   },
-} as const satisfies Record<string, { status: number; text: string; when: string }>
+} as const satisfies Record<string, ErrorRow>
 
 export type ErrorCode = keyof typeof errorTable
 
@@ -195,6 +210,12 @@ export class ShoalError extends Error {
 
   get status(): number {
     return errorTable[this.code].status
+  }
+
+  /** Seconds after which the same request may succeed; undefined when that is not known. */
+  get retrySeconds(): number | undefined {
+    const row: ErrorRow = errorTable[this.code]
+    return row.retrySeconds
   }
 
   /** The error object of the specification. */

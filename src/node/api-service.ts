@@ -38,9 +38,9 @@ interface Parts extends Runtime {
   readonly startCounter: number
   readonly settings: Settings
   readonly health: Health
-  readonly events: Promise<Events>
-  readonly files: Promise<Files>
-  readonly blobs: Blobs
+  readonly events: () => Promise<Events>
+  readonly files: () => Promise<Files>
+  readonly blobs: () => Promise<Blobs>
   readonly metrics: Metrics
   readonly connections: Connections
   readonly log: Logger

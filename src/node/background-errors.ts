@@ -53,6 +53,11 @@ export class BackgroundErrors {
     this.#failures.setRetry(works, retry)
   }
 
+  /** Forgets all ongoing failures: the parts that failed are closed. */
+  reset(): void {
+    this.#failures.reset()
+  }
+
   stop(): void {
     this.#failures.stop()
   }

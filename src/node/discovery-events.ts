@@ -17,7 +17,7 @@ interface EventLine {
 }
 
 export interface DiscoveryEventsOptions {
-  readonly events: Promise<Events>
+  readonly events: Events
   /** The public key of this node. */
   readonly node: PublicKey
   readonly clock: Clock
@@ -101,9 +101,7 @@ export class DiscoveryEvents {
     const { events, clock } = this.#options
     const from = new Date(clock.now() / 1000 - limits.discoverySeconds * 1000).toISOString()
     const query = `FROM 'discovery' & appId(${nodeAppId}) & from(${from})`
-    const opened = await events
-    if (this.#closed.signal.aborted) return
-    this.#reading = opened.subscribe({ query, appId: nodeAppId, via: 'node', lowerBound: {} })
+    this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'node', lowerBound: {} })
     for await (const lines of linesOf(this.#reading))
       for (const line of lines as EventLine[]) {
         if (line.type === 'event') this.#take(line)
@@ -136,10 +134,9 @@ export class DiscoveryEvents {
     const current = this.#current
     this.#changed = Promise.withResolvers<void>()
     if (this.#isCaughtUp && current !== undefined) {
-      const { system } = await events
       for (const change of this.#changes(current)) {
         if (this.#closed.signal.aborted) return
-        await system.publish(['discovery'], discoveryPayload({ ...change, peer: this.#self }))
+        await events.system.publish(['discovery'], discoveryPayload({ ...change, peer: this.#self }))
         this.#note(change, clock.now())
       }
       this.#succeeded('publish')

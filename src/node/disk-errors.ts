@@ -40,7 +40,8 @@ export class DiskErrors {
   readonly #health: Health
   readonly #timers: Timers
   readonly #counter: Counter
-  readonly #outages: ReadonlyMap<DiskWork, Outage>
+  readonly #newOutages: () => ReadonlyMap<DiskWork, Outage>
+  #outages: ReadonlyMap<DiskWork, Outage>
   readonly #probes = new Map<Area, () => Promise<void>>()
   #timer: Timer | undefined
   #isStopped = false
@@ -49,9 +50,9 @@ export class DiskErrors {
     this.#health = health
     this.#timers = timers
     this.#counter = metrics.counter('shoal_disk_errors_total', 'Failures of the disk, by what it was used for.', 'work')
-    this.#outages = new Map(
-      Object.entries(subjects).map(([work, subject]) => [work as DiskWork, new Outage(subject, log, clock)]),
-    )
+    this.#newOutages = () =>
+      new Map(Object.entries(subjects).map(([work, subject]) => [work as DiskWork, new Outage(subject, log, clock)]))
+    this.#outages = this.#newOutages()
   }
 
   readonly onNotice = ({ work, refused }: DiskNotice): void => {
@@ -70,6 +71,12 @@ export class DiskErrors {
    */
   setProbe(area: Area, probe: () => Promise<void>): void {
     this.#probes.set(area, probe)
+  }
+
+  /** Forgets all ongoing failures: the databases that failed are closed. */
+  reset(): void {
+    this.#outages = this.#newOutages()
+    this.#report()
   }
 
   stop(): void {

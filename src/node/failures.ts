@@ -62,6 +62,12 @@ export class Failures<Name extends string> {
     for (const name of names) this.#retries.set(name, retry)
   }
 
+  /** Forgets all ongoing failures: the parts that failed are closed. */
+  reset(): void {
+    this.#failing.clear()
+    this.#report()
+  }
+
   stop(): void {
     this.#isStopped = true
     this.#options.timers.clear(this.#timer)

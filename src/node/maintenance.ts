@@ -8,7 +8,7 @@ import { type BackgroundNotice, BackgroundReporter, type BackgroundWork, refusal
 import { metricsPayload } from './metrics-event.ts'
 
 interface Parts {
-  readonly events: Promise<Events>
+  readonly events: Events
   readonly settings: Settings
   readonly metrics: Metrics
   readonly clock: Clock
@@ -28,22 +28,19 @@ export class Maintenance {
     const reporter = new BackgroundReporter((notice) => {
       if (!this.#stopped) background(notice)
     })
-    const task = (name: BackgroundWork, work: (opened: Events) => Promise<void>): PeriodicTask =>
-      new PeriodicTask(timers, async () => work(await events), {
+    const task = (name: BackgroundWork, work: () => Promise<void>): PeriodicTask =>
+      new PeriodicTask(timers, work, {
         succeeded: () => reporter.succeeded(name),
         failed: (error) => reporter.failed(name, error, refusalIn(error) !== undefined),
       })
-    this.#retention = task('prune', (opened) => opened.prune())
+    this.#retention = task('prune', () => events.prune())
     const pruneMs = ({ eventRouting }: SettingsDocument): number =>
       retentionMs ?? retentionInterval(eventRouting.streams)
     this.#retention.every(pruneMs(settings.document))
-    // Events may have got old while the node was stopped. The caller that opens the events reports a failure to do so.
-    void events.then(
-      () => this.prune(),
-      () => {},
-    )
-    this.#metricsEvents = task('metrics_event', (opened) =>
-      opened.system.publish(['metrics'], metricsPayload(metrics, nowMs(clock))),
+    // Events may have got old while the topic was closed.
+    void this.prune()
+    this.#metricsEvents = task('metrics_event', () =>
+      events.system.publish(['metrics'], metricsPayload(metrics, nowMs(clock))),
     )
     this.#metricsEvents.every(metricsMs(settings.document))
     this.#unsubscribe = settings.onChange(({ paths, after }) => {

@@ -3,8 +3,6 @@ import { Connections } from '../api/index.ts'
 import { clockProblem } from '../base/clock-error.ts'
 import { MemoryAccount } from '../client-memory/account.ts'
 import { defaultMemoryLimit } from '../client-memory/memory-limit.ts'
-import type { Events } from '../events/index.ts'
-import type { Files } from '../files/index.ts'
 import { type KeyPair, type NodeId, nodeIdOf, peerIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../logging/index.ts'
 import { Health } from '../observability/health.ts'
@@ -13,18 +11,15 @@ import { type Clock, processStartSeconds } from '../runtime/clock.ts'
 import { type Runtime, systemRuntime } from '../runtime/system-runtime.ts'
 import { versionString } from '../runtime/version.ts'
 import { clampSettings, publicSwarmKey, Settings, type SettingsDocument } from '../settings/index.ts'
-import { blobFile, DataFolder, NodeDatabase, type StoreDamage, ThreadedBlobs, topicFiles } from '../store/index.ts'
-import type { SwarmSnapshot } from '../swarm/index.ts'
+import { DataFolder, NodeDatabase, type StoreDamage, topicFiles } from '../store/index.ts'
+import { ActiveTopic } from './active-topic.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { BackgroundErrors } from './background-errors.ts'
 import { availableConnections, connectionLimits } from './connection-limits.ts'
 import { DiskErrors } from './disk-errors.ts'
+import { EventMetrics } from './event-metrics.ts'
 import { type Addresses, checkAddresses, type Endpoints, Listeners } from './listeners.ts'
-import { Maintenance } from './maintenance.ts'
 import { openControl } from './open-control.ts'
-import { openEvents } from './open-events.ts'
-import { openFiles } from './open-files.ts'
-import { NodeSwarm } from './open-swarm.ts'
 import { ThreadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
@@ -81,92 +76,59 @@ export class Node {
     const health = new Health(['API', 'Admin', 'Swarm', 'Events'])
     const listeners = new Listeners(health, log, runtime, options.replicates)
     let database: NodeDatabase | undefined
-    let events: Promise<Events> | undefined
-    let maintenance: Maintenance | undefined
-    let files: Promise<Files> | undefined
-    let blobs: ThreadedBlobs | undefined
+    let topic: ActiveTopic | undefined
     let control: ControlSocket | undefined
+    let reports: Reports | undefined
     let mayHaveServed = false
-    let disk: DiskErrors | undefined
-    let background: BackgroundErrors | undefined
-    let threads: ThreadFailures | undefined
-    let swarm: NodeSwarm | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, clock, log)
       applySettings(settings, options, log)
       const identity = database.beginStart(runtime.random, topicFiles(folder.path))
-      // Events take longest to open, so the ports are opened concurrently.
       const metrics = metricsOf(identity, settings, options.output)
       health.check('Clock', () => clockProblem(clock.now()))
-      disk = new DiskErrors({ ...runtime, health, metrics, log: log.module('disk') })
-      background = new BackgroundErrors({ ...runtime, health, metrics, log: log.module('background') })
-      threads = new ThreadFailures({ ...runtime, health, metrics, log })
-      const shared = { ...runtime, ...identity, settings, health, metrics, disk, background, threads }
-      const failed = (error: Error): void => {
-        health.set('Events', 'failed', error.message)
-        options.failed?.(error)
-      }
+      reports = reportsOf({ ...runtime, health, metrics, log })
       const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
-      const onDamage = damageReporter(health, metrics, log.module('store'))
-      const { replicates = false, output } = options
-      const swarmParts = { ...shared, output, background: background.onNotice, log: log.module('swarm') }
-      const nodeSwarm = replicates ? new NodeSwarm(swarmParts) : undefined
-      swarm = nodeSwarm
-      const swarmSnapshot = nodeSwarm && ((): SwarmSnapshot | undefined => nodeSwarm.snapshot)
-      const callbacks = { onDamage, failed, removed: nodeSwarm?.removed, swarm: swarmSnapshot }
-      const opening = { account, folder: folder.path, replicates, log: log.module('events'), ...callbacks }
-      const openedEvents = openEvents({ ...shared, ...opening })
-      events = openedEvents.then(({ events }) => events)
-      // Not unhandled: it is awaited below, after the ports are open.
-      events.catch(() => {})
-      const openedFiles = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })
-      files = openedFiles
-      // Not unhandled: opening files only fails when opening events fails, and each request for files awaits it.
-      files.catch(() => {})
-      threads.setRestart('files', async () => (await files)?.probe())
-      const blobStore = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic), {
-        threads,
-        onDamage,
-        notify: disk.onNotice,
-        background: background.onNotice,
+      const { replicates = false, output, retentionMs } = options
+      const shared = { ...runtime, ...identity, settings, health, metrics, account, folder: folder.path }
+      // It takes longest to open, so the ports are opened concurrently.
+      const active = new ActiveTopic({
+        ...shared,
+        ...reports,
+        eventMetrics: new EventMetrics(metrics, clock),
+        replicates,
+        output,
+        retentionMs,
+        log,
+        onDamage: damageReporter(health, metrics, log.module('store')),
+        failed: (error) => {
+          health.set('Events', 'failed', error.message)
+          options.failed?.(error)
+        },
+        releaseSwarm: () => listeners.releaseSwarm(),
+        leaving: () => api.restartSockets(),
       })
-      blobs = blobStore
-      disk.setProbe('blobs', () => blobStore.probe())
-      threads.setRestart('blobs', () => blobStore.probe())
-      background.setRetry(['count_blobs', 'blob_read_time'], () => blobStore.probe())
-      const tasks = new Maintenance({ ...shared, events, background: background.onNotice }, options.retentionMs)
-      maintenance = tasks
-      background.setRetry(['prune'], () => tasks.prune())
-      background.setRetry(['metrics_event'], () => tasks.publishMetrics())
+      topic = active
+      const { events, files, blobs } = active
       const connections = connectionsOf(account, metrics, log.module('api'), runtime)
-      const parts = { ...shared, events, files, blobs, connections, swarm: swarmSnapshot, log: log.module('api') }
-      const api = apiService(options.api ?? {}, parts)
-      const shutdown = (): void => options.shutdown?.()
-      const asked = { folder: folder.path, startedUnix: processStartSeconds(), shutdown }
-      control = await openControl({ ...parts, ...asked, log: log.module('control') })
-      const reports = [disk, background, threads]
-      const opened = { folder, database, events, files, maintenance, blobs, control, swarm }
-      const resources = { ...opened, reports, health, listeners, log }
-      const node = new Node(identity, settings, resources)
+      const served = { ...shared, events, files, blobs, connections }
+      const swarm = replicates ? () => active.snapshot : undefined
+      const api = apiService(options.api ?? {}, { ...served, swarm, log: log.module('api') })
+      const asked = { startedUnix: processStartSeconds(), shutdown: () => options.shutdown?.() }
+      control = await openControl({ ...served, ...asked, log: log.module('control') })
+      const node = new Node(identity, settings, { folder, database, topic, control, reports, health, listeners, log })
       log.debug('starting', { nodeId: node.id, cycle: node.startCounter, version: versionString })
       mayHaveServed = true
       const perPort = connectionLimits(available, metrics, log, clock)
       await listeners.open(options.endpoints, api, connections, perPort)
-      const { store } = await openedEvents
-      const linkBlocks = async () => (await openedFiles).blocks.link()
-      void nodeSwarm?.start(events, { ...store, linkBlocks }, () => listeners.releaseSwarm())
+      await active.start()
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {
-      maintenance?.stop()
-      await swarm?.stop()
-      for (const report of [disk, background, threads]) report?.stop()
+      for (const report of Object.values(reports ?? {})) report.stop()
       await Promise.all([listeners.close(), control?.close()])
       // Errors of the cleanup follow from the error that is thrown.
-      await files?.then((opened) => opened.close()).catch(() => {})
-      await events?.then((opened) => opened.close()).catch(() => {})
-      await blobs?.close().catch(() => {})
+      await topic?.close().catch(() => {})
       database?.close()
       if (mayHaveServed) folder.close()
       else folder.discard()
@@ -194,19 +156,12 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, control, events, files, maintenance, blobs, reports, health, swarm } = this.#resources
-    const { database, folder, log } = this.#resources
-    maintenance.stop()
-    for (const report of reports) report.stop()
-    const opened = await events
-    opened.stopReading()
+    const { listeners, control, topic, reports, health, database, folder, log } = this.#resources
+    for (const report of Object.values(reports)) report.stop()
+    await topic.stopReading()
     await Promise.all([listeners.close(), control?.close()])
     health.set('Events', 'stopping')
-    // Before the store, which it is linked to.
-    await swarm?.stop()
-    await (await files).close()
-    await opened.close()
-    await blobs.close()
+    await topic.close()
     database.close()
     folder.close()
     if (reason !== 'NODE_STOPPED_BY_NODE') log.as(reason).info('shoal was stopped.')
@@ -215,21 +170,26 @@ export class Node {
 }
 
 type Identity = ReturnType<NodeDatabase['beginStart']>
+type Reports = ReturnType<typeof reportsOf>
 
 interface Resources {
   readonly folder: DataFolder
   readonly database: NodeDatabase
-  readonly events: Promise<Events>
-  readonly maintenance: Maintenance
-  readonly files: Promise<Files>
-  readonly blobs: ThreadedBlobs
+  readonly topic: ActiveTopic
   readonly control: ControlSocket | undefined
-  /** Failure reports with retry timers. */
-  readonly reports: readonly { stop(): void }[]
+  readonly reports: Reports
   readonly health: Health
   readonly listeners: Listeners
-  readonly swarm: NodeSwarm | undefined
   readonly log: Logger
+}
+
+/** The reports of failures, which have retry timers. */
+function reportsOf({ log, ...parts }: Runtime & { health: Health; metrics: Metrics; log: Logger }) {
+  return {
+    disk: new DiskErrors({ ...parts, log: log.module('disk') }),
+    background: new BackgroundErrors({ ...parts, log: log.module('background') }),
+    threads: new ThreadFailures({ ...parts, log }),
+  }
 }
 
 /** The metrics of the node; node ID and display name are constant labels. */

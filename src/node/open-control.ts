@@ -14,7 +14,7 @@ interface Parts extends Runtime {
   readonly startedUnix: number
   readonly settings: Settings
   readonly health: Health
-  readonly events: Promise<Events>
+  readonly events: () => Promise<Events>
   readonly connections: Connections
   readonly log: Logger
   /** Stops the node, in the background. */

@@ -1,35 +1,39 @@
 import type { Events } from '../events/index.ts'
 import { Files } from '../files/index.ts'
-import { type KeyPair, nodeIdOf } from '../identity/index.ts'
-import type { Logger } from '../logging/index.ts'
+import { nodeIdOf } from '../identity/index.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
-import { clampSettings, type Settings } from '../settings/index.ts'
-import { blockFile, type CacheLimits, type StoreDamage, type ThreadWatch } from '../store/index.ts'
-import type { BackgroundErrors } from './background-errors.ts'
-import type { DiskErrors } from './disk-errors.ts'
+import { clampSettings, type SettingsChange } from '../settings/index.ts'
+import { blockFile, type CacheLimits } from '../store/index.ts'
+import type { TopicParts } from './topic-parts.ts'
 
-interface Parts extends Runtime {
-  readonly folder: string
-  readonly key: KeyPair
-  readonly settings: Settings
-  readonly events: Promise<Events>
-  readonly log: Logger
-  readonly disk: DiskErrors
-  readonly background: BackgroundErrors
-  readonly threads: ThreadWatch
-  /** Called for damage that was found when the store was opened. */
-  readonly onDamage: (damage: StoreDamage) => void
+type FileParts = Runtime &
+  Pick<TopicParts, 'folder' | 'key' | 'settings' | 'log' | 'disk' | 'background' | 'threads' | 'onDamage'>
+
+interface OpenedFiles {
+  readonly files: Files
+  /** Applies a changed interval of the garbage collection. */
+  apply(change: Pick<SettingsChange, 'paths'>): void
 }
 
-/** Opens the files of the topic in the settings, and starts the garbage collection of unpinned blocks. */
-export async function openFiles(parts: Parts): Promise<Files> {
-  const { folder, key, settings, events, log, disk, background, threads, onDamage, clock, timers } = parts
-  const file = blockFile(folder, settings.document.swarm.topic)
-  const node = nodeIdOf(key.publicKey)
-  const notified = { threads, onDamage, disk: disk.onNotice, background: background.onNotice }
+/** Opens the files of a topic, and starts the garbage collection of unpinned blocks. */
+export function openFiles(topic: string, events: Events, parts: FileParts): OpenedFiles {
+  const { folder, key, settings, log, disk, background, threads, onDamage, clock, timers } = parts
   const blockTimeoutMs = (): number => clampSettings(settings.document).settings.swarm.bitswapTimeout * 1000
-  const files = new Files({ file, node, events: await events, log, clock, timers, blockTimeoutMs, ...notified })
+  const files = new Files({
+    file: blockFile(folder, topic),
+    node: nodeIdOf(key.publicKey),
+    events,
+    log: log.module('files'),
+    clock,
+    timers,
+    blockTimeoutMs,
+    threads,
+    onDamage,
+    disk: disk.onNotice,
+    background: background.onNotice,
+  })
   disk.setProbe('files', () => files.probe())
+  threads.setRestart('files', () => files.probe())
   const cache = (): CacheLimits => {
     const { blockCacheCount, blockCacheSize } = settings.document.swarm
     return { count: blockCacheCount, bytes: blockCacheSize }
@@ -40,8 +44,8 @@ export async function openFiles(parts: Parts): Promise<Files> {
   background.setRetry(['keep_files'], () => files.runQueries())
   background.setRetry(['count_files'], () => files.probe())
   background.setRetry(['fetch_files'], () => files.blocks.checkRoom())
-  settings.onChange(({ paths }) => {
+  const apply = ({ paths }: Pick<SettingsChange, 'paths'>): void => {
     if (paths.includes('/swarm/blockGcInterval')) collect()
-  })
-  return files
+  }
+  return { files, apply }
 }

@@ -8,9 +8,12 @@ import type { Settings } from '../settings/index.ts'
 import type { BackgroundNotice, ThreadWatch } from '../store/index.ts'
 import { Swarm, type SwarmSnapshot, type SwarmStore, swarmSettingsOf } from '../swarm/index.ts'
 import { DiscoveryEvents } from './discovery-events.ts'
+import type { Membership } from './restarts.ts'
 
 interface Parts extends Runtime {
   readonly key: KeyPair
+  /** The topic and the key of the swarm. */
+  readonly membership: Membership
   readonly settings: Settings
   readonly health: Health
   readonly threads: ThreadWatch
@@ -23,13 +26,14 @@ interface Parts extends Runtime {
 export class NodeSwarm {
   readonly #parts: Parts
   readonly #swarm: Swarm
+  readonly #unsubscribe: () => void
   #discovery: DiscoveryEvents | undefined
 
   /** Changed settings are passed on to the swarm. */
   constructor(parts: Parts) {
     const { clock, timers, random, key, settings, health, threads, output, log } = parts
     this.#parts = parts
-    const { topic, swarmKey } = settings.document.swarm
+    const { topic, swarmKey } = parts.membership
     this.#swarm = new Swarm({
       runtime: { clock, timers, random },
       log,
@@ -43,7 +47,7 @@ export class NodeSwarm {
       onSnapshot: ({ listenAddresses, announcedAddresses }) =>
         this.#discovery?.setAddresses(listenAddresses, announcedAddresses),
     })
-    settings.onChange(({ after }) => this.#swarm.apply(swarmSettingsOf(after, output.filter.text)))
+    this.#unsubscribe = settings.onChange(({ after }) => this.#swarm.apply(swarmSettingsOf(after, output.filter.text)))
   }
 
   get snapshot(): SwarmSnapshot | undefined {
@@ -56,7 +60,7 @@ export class NodeSwarm {
    * Starts the thread of the swarm, which exchanges events when it is loaded. The start of a node does not wait for it.
    * @param release frees the addresses that were bound for it
    */
-  async start(events: Promise<Events>, store: SwarmStore, release: () => Promise<readonly Listening[]>): Promise<void> {
+  async start(events: Events, store: SwarmStore, release: () => Promise<readonly Listening[]>): Promise<void> {
     const { clock, timers, key, background } = this.#parts
     this.#discovery = new DiscoveryEvents({
       events,
@@ -71,6 +75,7 @@ export class NodeSwarm {
   }
 
   async stop(): Promise<void> {
+    this.#unsubscribe()
     this.#discovery?.close()
     await this.#swarm.stop()
   }

@@ -60,6 +60,11 @@ export class ThreadFailures implements ThreadWatch {
     this.#ends.setRetry([thread], restart)
   }
 
+  /** Forgets all ongoing failures: the parts that failed are closed. */
+  reset(): void {
+    this.#ends.reset()
+  }
+
   stop(): void {
     this.#ends.stop()
   }

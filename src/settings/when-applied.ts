@@ -1,47 +1,17 @@
-/** When a changed setting takes effect: in the running node, or with its next start. */
-type When = 'live' | 'restart'
+/** The settings that a running node applies by restarting parts of itself; it applies all others at once. */
+const byRestart: ReadonlySet<string> = new Set(['/swarm/swarmKey', '/swarm/topic'])
 
-/**
- * When the settings at and below a path take effect; the longest path decides. What the node does with a change is in
- * `src/node`: a listener of `Settings.onChange`, or reading the document each time.
- */
-const table: Readonly<Record<string, When>> = {
-  '/admin': 'live',
-  '/api/events': 'live',
-  '/eventRouting': 'live',
-  '/licensing': 'live',
-  '/swarm': 'restart',
-  '/swarm/announceAddresses': 'live',
-  '/swarm/bitswapTimeout': 'live',
-  '/swarm/blockCacheCount': 'live',
-  '/swarm/blockCacheSize': 'live',
-  '/swarm/blockGcInterval': 'live',
-  '/swarm/branchCacheSize': 'live',
-  '/swarm/detectionCyclesHighLatency': 'live',
-  '/swarm/detectionCyclesLowLatency': 'live',
-  '/swarm/gossipInterval': 'live',
-  '/swarm/initialPeers': 'live',
-  '/swarm/mdns': 'live',
-  '/swarm/metricsInterval': 'live',
-  '/swarm/pingTimeout': 'live',
-}
-
-/** The changed paths of a document, by when they take effect. */
+/** The changed paths of a document, by how they take effect. */
 export interface Applied {
   readonly live: readonly string[]
+  /** Applied by restarting the swarm or all parts of the topic; of a stopped node, by its next start. */
   readonly restart: readonly string[]
 }
 
+/** How a running node applies a change. What it does is in `src/node`. */
 export function whenApplied(paths: readonly string[]): Applied {
-  const those = (when: When): string[] => paths.filter((path) => whenOf(path) === when)
-  return { live: those('live'), restart: those('restart') }
-}
-
-function whenOf(path: string): When {
-  for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
-    const when = table[at]
-    if (when !== undefined) return when
+  return {
+    live: paths.filter((path) => !byRestart.has(path)),
+    restart: paths.filter((path) => byRestart.has(path)),
   }
-  // Unknown to the table: the next start applies everything.
-  return 'restart'
 }

@@ -94,7 +94,10 @@ export class Swarm {
     }
     await this.#loaded.promise
     if (this.#isStopping) return
-    this.#started = { store, listen: await release(), notices: store.gate && new GateNotices(store.gate) }
+    const listen = await release()
+    // Another swarm may use the gate by now.
+    if (this.#isStopping) return
+    this.#started = { store, listen, notices: store.gate && new GateNotices(store.gate) }
     if (store.gate !== undefined) store.gate.onOpen = () => this.#post({ do: 'open-gate' })
     await this.#tryToStart()
   }

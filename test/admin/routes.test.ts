@@ -39,7 +39,7 @@ test('settings are read with and without defaults, with their revision', async (
   assert.deepEqual((await ask('GET', '/settings/schema')).body, schema)
 })
 
-test('a change says which paths apply at once, and which with the next start', async (t) => {
+test('a change says which paths apply at once, and which by a restart of parts', async (t) => {
   const { node, ask, put } = await started(t)
   const changed = await put('/', { swarm: { topic: 'a' }, admin: { displayName: 'b' } })
   assert.deepEqual(changed.body.applied, { live: ['/admin/displayName'], restart: ['/swarm/topic'] })

@@ -40,7 +40,11 @@ test('settings of a running node are read and changed, and stay changed after it
     result: { scope: '/swarm/mdns', settings: false, revision: 2, applied: { live: ['/swarm/mdns'], restart: [] } },
   })
   const topic = await human('settings', 'set', '/swarm/topic', 'hall-3')
-  assert.equal(topic.stderr, 'With the next start of the node: /swarm/topic.\n')
+  assert.equal(topic.stderr, 'The node changes to the topic now: /readyz says when it is open.\n')
+  await run.logged(/the topic 'hall-3' is open/)
+  const key = await human('settings', 'set', '/swarm/swarmKey', Buffer.alloc(32, 7).toString('base64'))
+  assert.equal(key.stderr, 'The node restarts its swarm now.\n')
+  assert.equal((await human('settings', 'unset', '/swarm/swarmKey')).code, 0)
   assert.equal((await human('settings', 'get', '/admin/displayName')).stdout, 'Press 7\n')
   const unset = await human('settings', 'unset', '/swarm/topic')
   assert.equal(unset.stdout, 'Successfully unset settings at /swarm/topic.\n')
@@ -50,7 +54,7 @@ test('settings of a running node are read and changed, and stay changed after it
   assert.equal((await run.ended).code, 0)
   assert.deepEqual(parse((await human('settings', 'get', '/', '--no-defaults')).stdout), stored)
   const { result } = await json('settings', 'rollback', '1')
-  assert.deepEqual(result, { revision: 5, restored: 1, applied: { live: [], restart: ['/swarm/mdns'] } })
+  assert.deepEqual(result, { revision: 7, restored: 1, applied: { live: [], restart: ['/swarm/mdns'] } })
   assert.deepEqual((await json('settings', 'get', '/swarm/mdns')).result, true)
 })
 

@@ -41,7 +41,7 @@ function start(t: TestContext, runtime: VirtualRuntime, { events }: TestNode) {
   const failures: string[] = []
   const discovery = new DiscoveryEvents({
     ...runtime,
-    events: Promise.resolve(events),
+    events,
     node: own.publicKey,
     background: ({ error }) => failures.push(error ?? 'works again'),
     discovered: (found) => discovered.push(found),

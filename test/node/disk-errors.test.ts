@@ -54,3 +54,16 @@ test('only a failing area of the disk is probed', () => {
   pass(2 * limits.diskProbeMs)
   assert.deepEqual(probed, ['files', 'files'])
 })
+
+test('failures of databases that were closed are forgotten, without a line that they work again', () => {
+  const { disk, health, log, pass } = diskErrors()
+  disk.setProbe('files', () => assert.fail('it is closed'))
+  disk.onNotice({ work: 'upload', refused: 'it is full' })
+  disk.reset()
+  assert.deepEqual(health.reasons(), [])
+  pass(2 * limits.diskProbeMs)
+  assert.equal(log.length, 1)
+  disk.onNotice({ work: 'upload', refused: 'it is full' })
+  assert.deepEqual([health.reasons().length, log.length], [1, 2])
+  disk.stop()
+})

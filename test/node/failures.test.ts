@@ -99,3 +99,18 @@ test('a reporter notifies of each failure and of the recovery, but not of work c
     { work: 'prune' },
   ])
 })
+
+test('failures of parts that were closed are forgotten, and not retried', () => {
+  const { lines: _, ...given } = parts()
+  const [background, threads] = [new BackgroundErrors(given), new ThreadFailures(given)]
+  const retried = () => assert.fail('it is closed')
+  background.setRetry(['seal'], retried)
+  threads.setRestart('blobs', retried)
+  background.onNotice({ work: 'seal', error: 'it broke' })
+  threads.ended('blobs', new Error('out of memory'))
+  for (const report of [background, threads]) report.reset()
+  assert.deepEqual(given.health.reasons(), [])
+  given.timers.advance(limits.failureRetryMs)
+  background.onNotice({ work: 'seal', error: 'it broke again' })
+  assert.equal(given.health.reasons().length, 1)
+})

@@ -6,7 +6,7 @@ import { socketText } from '../../src/listening/listen.ts'
 import type { Node } from '../../src/node/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { SettingsChange } from '../../src/settings/index.ts'
-import { logStats, settingsChecksum, topicFiles } from '../../src/store/index.ts'
+import { settingsChecksum } from '../../src/store/index.ts'
 import { manifest } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startBareNode } from '../support/node.ts'
@@ -98,21 +98,6 @@ test('a change of routes and retention limits takes effect at runtime', async (t
   assert.ok(!log.some((line) => line.includes('has no effect')))
   await node.settings.set(['eventRouting', 'routes'], [], 'test')
   assert.deepEqual(await publish(node, 'logs'), ['0'])
-})
-
-test('a change of the topic takes effect with the next start, and the events of each topic are kept', async (t) => {
-  const folder = temporaryFolder(t)
-  const storedIn = async (topic: string): Promise<number[]> => {
-    const { node } = await startNode(t, folder)
-    await node.settings.set(['swarm', 'topic'], topic, 'test')
-    await publish(node, 'x')
-    await node.stop('NODE_STOPPED_BY_HOST')
-    return topicFiles(folder).map((file) => logStats(file).events)
-  }
-  // Four events with the names of streams, and the published one.
-  assert.deepEqual(await storedIn('another'), [5])
-  assert.deepEqual(await storedIn('default-topic'), [5, 5])
-  assert.deepEqual((await storedIn('default-topic')).sort(), [5, 6])
 })
 
 test('a read-only node logs that, and still accepts published events', async (t) => {

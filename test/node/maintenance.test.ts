@@ -25,7 +25,7 @@ async function begin(t: TestContext, routes: { from: string; into: string }[] = 
   const prune = t.mock.method(events, 'prune')
   const maintenance = new Maintenance({
     ...runtime,
-    events: Promise.resolve(events),
+    events,
     settings,
     metrics,
     background: () => {},

@@ -158,10 +158,10 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
   const routes = apiRoutes({
     nodeId,
     tokens,
-    events: Promise.resolve(events),
+    events: async () => events,
     // Files need a store with subscriptions: tests of files start a whole node.
-    files: new Promise(() => {}),
-    blobs,
+    files: () => new Promise(() => {}),
+    blobs: async () => blobs,
     metrics: new Metrics(),
     health: new Health([]),
     rootKey: settings.rootKey,
@@ -181,7 +181,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     sockets: new EventSockets({
       ...systemRuntime,
       parseQueue,
-      events: Promise.resolve(events),
+      events: async () => events,
       tokens,
       hosts,
       cors,

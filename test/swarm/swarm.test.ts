@@ -152,8 +152,10 @@ test('the thread of the swarm is started again when it dies, and the store serve
   )
 })
 
-test('a snapshot tells of connections, known addresses, and how well nodes keep up', async (t) => {
+test('a snapshot tells of connections, known and announced addresses, and how well nodes keep up', async (t) => {
   const [a, b] = [await Member.start(t), await Member.start(t)]
+  const announced = '/ip4/10.9.8.7/tcp/4001'
+  a.swarm.apply({ ...settings, announceAddresses: [announced] })
   await a.store.append(requestOf(numbered(3)))
   await b.connectTo(a)
   await b.agreesWith(a)
@@ -177,6 +179,11 @@ test('a snapshot tells of connections, known addresses, and how well nodes keep 
     [[a.name, 'connected', true]],
   )
   assert.deepEqual([snapshot.counters.storedEvents, snapshot.counters.dials], [3, 1])
+  await until(
+    () => b.swarm.snapshot?.knownPeers.find(({ addresses }) => addresses.some(({ address }) => address === announced)),
+    () => 'the other node does not know the announced address',
+  )
+  assert.deepEqual(a.swarm.snapshot?.announcedAddresses, [announced])
 })
 
 test('a peer that cannot be reached is in the snapshot with the reason', async (t) => {

@@ -7,7 +7,8 @@ import { adminPath, invalid, jsonBody, requiredMember } from './requests.ts'
 export interface StoreParts {
   /** The data folder. */
   readonly folder: string
-  readonly events: Promise<Events>
+  /** The events of the current topic. */
+  readonly events: () => Promise<Events>
 }
 
 /** The store of the running node: its size, and the decisions of the operator about streams. */
@@ -15,7 +16,7 @@ export function storeRoutes({ folder, events }: StoreParts): Route[] {
   let counting: Promise<readonly TopicStats[]> | undefined
   const stats = async (): Promise<HttpResponse> => {
     // Not before the files of the topic exist.
-    await events
+    await events()
     // One thread at a time: further requests get the same result.
     counting ??= readStats(folder).finally(() => {
       counting = undefined
@@ -27,7 +28,7 @@ export function storeRoutes({ folder, events }: StoreParts): Route[] {
     const text = requiredMember(await jsonBody(call), 'stream', 'the ID of the stream, <node ID>-<number>')
     if (typeof text !== 'string') throw invalid('stream: not a string. Allowed: a stream ID, <node ID>-<number>.')
     const stream = parseStreamId(text)
-    return jsonResponse(200, { stream: formatStreamId(stream), forgotten: await (await events).forgetStream(stream) })
+    return jsonResponse(200, { stream: formatStreamId(stream), forgotten: await (await events()).forgetStream(stream) })
   }
   const path = `${adminPath}/store`
   return [

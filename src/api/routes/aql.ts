@@ -12,11 +12,11 @@ import type { Route } from '../router.ts'
 const endpoints: readonly Endpoint[] = ['query', 'subscribe', 'subscribe_monotonic']
 
 /** Validates queries without running them, for editors. */
-export function aqlRoutes(events: Promise<Events>): Route[] {
+export function aqlRoutes(events: () => Promise<Events>): Route[] {
   const handle = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const value = await call.json(limits.bodyBytes)
     const request = { appId, via: 'http', query: queryText(value), endpoint: endpointOf(value) } as const
-    return jsonTextResponse(200, await (await events).validate(request))
+    return jsonTextResponse(200, await (await events()).validate(request))
   }
   return [
     {

@@ -24,14 +24,15 @@ export interface Blobs {
 const prefix = '/api/v2/blob/'
 
 /** Blobs: an app can read the blobs of every app, and write its own. */
-export function blobRoutes(blobs: Blobs): Route[] {
+export function blobRoutes(blobs: () => Promise<Blobs>): Route[] {
   const get = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const { app, path } = blobAddress(call)
     const owner = app === '-' ? appId : app
-    call.hold((await blobs.size(owner, path)) ?? 0)
-    const blob = await blobs.get(owner, path)
+    const opened = await blobs()
+    call.hold((await opened.size(owner, path)) ?? 0)
+    const blob = await opened.get(owner, path)
     if (blob !== undefined) return blobResponse(call, blob)
-    const entries = await blobs.list(owner, path)
+    const entries = await opened.list(owner, path)
     return entries === undefined ? emptyResponse(204) : jsonResponse(200, Object.fromEntries(entries))
   }
   const put = async (call: Call, { appId }: App): Promise<HttpResponse> => {
@@ -40,11 +41,13 @@ export function blobRoutes(blobs: Blobs): Route[] {
     if (headers['content-length'] === undefined)
       throw new ShoalError('ERR_PAYLOAD_TOO_LARGE', `Payload length unknown. Limit is ${limits.blobBytes}`)
     const bytes = await call.body(limits.blobBytes)
-    await blobs.put(appId, path, { type: headers['content-type'] ?? 'application/octet-stream', bytes })
+    const type = headers['content-type'] ?? 'application/octet-stream'
+    await (await blobs()).put(appId, path, { type, bytes })
     return emptyResponse(204)
   }
   const remove = async (call: Call, { appId }: App): Promise<HttpResponse> => {
-    await blobs.delete(appId, ownPath(call, 'delete'))
+    const path = ownPath(call, 'delete')
+    await (await blobs()).delete(appId, path)
     return emptyResponse(204)
   }
   const methods = {

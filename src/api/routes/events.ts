@@ -16,8 +16,8 @@ const json = 'application/json'
 const ndjson = 'application/x-ndjson'
 
 export interface EventParts {
-  /** Requests wait until the events are open. */
-  readonly events: Promise<Events>
+  /** The events of the current topic: requests wait until they are open, and fail while the topic is changed. */
+  readonly events: () => Promise<Events>
   readonly log: Logger
   readonly timers: Timers
   /** Keep-alive interval of a streamed response. */
@@ -26,10 +26,10 @@ export interface EventParts {
 
 /** Publish, query and subscribe. */
 export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliveMs }: EventParts): Route[] {
-  const offsets = async (): Promise<HttpResponse> => jsonResponse(200, await (await events).offsets())
+  const offsets = async (): Promise<HttpResponse> => jsonResponse(200, await (await events()).offsets())
   const publish = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const body = await call.body(limits.bodyBytes)
-    const published = await (await events).publish(appId, body)
+    const published = await (await events()).publish(appId, body)
     releaseBody(body)
     const response = jsonTextResponse(200, published)
     return typeof published === 'string' ? response : { ...response, sent: () => release(published) }
@@ -42,7 +42,7 @@ export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliv
   ): Route => {
     const handle = async (call: Call, { appId }: App): Promise<HttpResponse> => {
       const request = parse(await call.json(limits.bodyBytes), { appId, via: 'http' })
-      return await ndjsonResponse(start(await events, request), call, log, timers, keepAliveMs)
+      return await ndjsonResponse(start(await events(), request), call, log, timers, keepAliveMs)
     }
     return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', handle } } }
   }

@@ -12,17 +12,17 @@ import type { Route } from '../router.ts'
 
 const prefix = '/api/v2/files'
 
-/** Files, directories and names. Requests wait until the files are open. */
-export function fileRoutes(files: Promise<Files>): Route[] {
+/** Files, directories and names. Requests wait until the files are open, and fail while the topic is changed. */
+export function fileRoutes(files: () => Promise<Files>): Route[] {
   const list = async (call: Call): Promise<HttpResponse> => {
-    const opened = await files
+    const opened = await files()
     const uploads = isSet(call, 'uploads') ? { uploads: await opened.unnamedUploads() } : {}
     return jsonResponse(200, { names: await opened.names(), ...uploads })
   }
   const upload = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const boundary = checkedBoundary(call)
     call.hold(limits.uploadHeldBytes)
-    const cid = await (await files).upload(
+    const cid = await (await files()).upload(
       appId,
       async (target) => {
         for await (const { fileName, content } of formParts(call.bodyStream(), boundary)) {
@@ -39,7 +39,7 @@ export function fileRoutes(files: Promise<Files>): Route[] {
     const [first = '', ...rest] = call.path.slice(prefix.length + 1).split('/')
     const below = decodedPath(rest.join('/'))
     const [root = '', ...path] = [...(decodedPath(first) ?? []), ...(below ?? [])]
-    const opened = await files
+    const opened = await files()
     const { by, content } = await opened.find(root, path)
     if (by === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     // A path with a malformed percent-encoding matches no file.
@@ -50,10 +50,10 @@ export function fileRoutes(files: Promise<Files>): Route[] {
     const name = nameIn(call)
     const cid = (await call.body(limits.fileNameBytes)).toString('utf8').trim()
     if (parseCid(cid) === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
-    return textResponse((await (await files).bind(name, cid)) ?? '')
+    return textResponse((await (await files()).bind(name, cid)) ?? '')
   }
   const unbind = async (call: Call): Promise<HttpResponse> =>
-    textResponse((await (await files).unbind(nameIn(call))) ?? '')
+    textResponse((await (await files()).unbind(nameIn(call))) ?? '')
   const read = { token: true, handle: get } as const
   return [
     { path: prefix, methods: { GET: { token: true, handle: list }, POST: { token: true, handle: upload } } },
@@ -76,17 +76,17 @@ function isSet({ query }: Call, parameter: string): boolean {
 }
 
 /** Retention: prefetch content, or remove an upload. */
-function retentionRoutes(files: Promise<Files>): Route[] {
+function retentionRoutes(files: () => Promise<Files>): Route[] {
   const prefetch = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const value = await call.json(limits.bodyBytes)
-    await (await files).prefetch(appId, queryText(value), durationOf(value))
+    await (await files()).prefetch(appId, queryText(value), durationOf(value))
     return emptyResponse(204)
   }
   const remove = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const cid = memberText(await call.json(limits.bodyBytes), 'cid')
     if (parseCid(cid) === undefined)
       throw failure('ERR_BAD_REQUEST', { cause: `'${cid}' is not a content identifier at \`cid\`` })
-    if (!(await (await files).remove(appId, cid))) throw failure('ERR_NOT_FOUND', {})
+    if (!(await (await files()).remove(appId, cid))) throw failure('ERR_NOT_FOUND', {})
     return emptyResponse(204)
   }
   return [

@@ -15,8 +15,8 @@ import { openApiRoutes } from './openapi.ts'
 /** The dependencies of the API routes. */
 export interface ApiParts extends AuthParts, NodeParts, EventParts {
   readonly health: Health
-  readonly files: Promise<Files>
-  readonly blobs: Blobs
+  readonly files: () => Promise<Files>
+  readonly blobs: () => Promise<Blobs>
   readonly metrics: Metrics
 }
 

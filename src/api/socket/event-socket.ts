@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import { damageOf, messageOf, ShoalError } from '../../base/errors.ts'
+import { damageOf, failure, messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { bodyCost, parseCost } from '../../client-memory/account.ts'
 import type { Events, Reading } from '../../events/index.ts'
@@ -42,15 +42,16 @@ export type SocketError =
   | { readonly type: 'internalError' }
 
 interface Parts {
-  readonly events: Promise<Events>
+  /** The events of the current topic. */
+  readonly events: () => Promise<Events>
   readonly log: Logger
   readonly timers: Timers
   readonly parseQueue: ParseQueue
   readonly failed?: (kind: SocketError['type']) => void
 }
 
-/** Close codes: the node shuts down, or has no memory left for this client. */
-const [goingAway, tryAgainLater] = [1001, 1013]
+/** Close codes: the node shuts down, changes to another topic, or has no memory left for this client. */
+export const [goingAway, serviceRestart, tryAgainLater] = [1001, 1012, 1013]
 /** The maximum length of the reason in a close frame. */
 const closeReasonBytes = 123
 /** Milliseconds between the close frame and the termination of the connection. */
@@ -63,7 +64,8 @@ export class EventSocket {
   readonly #parts: Parts
   readonly #running = new Map<string, Running>()
   readonly #connection: Connection
-  #closing = false
+  /** The code of the close frame that is sent after the last request. */
+  #closeCode: number | undefined
   /** Publish and offsets requests that are pending in the store. */
   #pending = 0
   /** Messages that were sent above the high water mark and are still in the output buffer. */
@@ -94,9 +96,9 @@ export class EventSocket {
     socket.on('error', (error) => parts.log.debug(`WebSocket: ${error.message}`))
   }
 
-  /** Graceful close: after all requests in progress have completed. */
-  close(): void {
-    this.#closing = true
+  /** Graceful close: after all requests in progress have completed. Further ones are refused. */
+  close(code: number): void {
+    this.#closeCode = code
     this.#closeWhenIdle()
   }
 
@@ -106,7 +108,7 @@ export class EventSocket {
   }
 
   #closeWhenIdle(): void {
-    if (this.#closing && this.#running.size === 0) this.#socket.close(goingAway)
+    if (this.#closeCode !== undefined && this.#running.size === 0) this.#socket.close(this.#closeCode)
   }
 
   /** Call this with each chunk from the network, before it is parsed. */
@@ -176,8 +178,12 @@ export class EventSocket {
     const { serviceId, requestId } = request
     this.#cancel(requestId)
     if (charged === undefined) {
-      this.#error(requestId, this.#kindOf(this.#connection.refusal))
-      this.#complete(requestId)
+      this.#refuse(requestId, this.#connection.refusal)
+      return
+    }
+    if (this.#closeCode !== undefined) {
+      this.#connection.refund(charged)
+      this.#refuse(requestId, failure('ERR_SHUTTING_DOWN', {}))
       return
     }
     const service = services.find((name) => name === serviceId)
@@ -217,12 +223,17 @@ export class EventSocket {
     if (!running.cancelled) this.#complete(requestId)
   }
 
+  #refuse(requestId: string, error: ShoalError): void {
+    this.#error(requestId, this.#kindOf(error))
+    this.#complete(requestId)
+  }
+
   #complete(requestId: string): void {
     this.#send(`{"type":"complete","requestId":${requestId}}`)
   }
 
   async #serve(service: Service, { requestId, payload }: Request, running: Running): Promise<void> {
-    const events = await this.#parts.events
+    const events = await this.#parts.events()
     if (service === 'publish' || service === 'offsets') {
       const handle = service === 'publish' ? this.#publish : this.#offsets
       const result = await handle.call(this, events, payload)

@@ -15,13 +15,14 @@ import type { ParseQueue } from '../parse-queue.ts'
 import { RefusalLog } from '../refusal-log.ts'
 import { errorResponse, type HttpResponse } from '../response.ts'
 import { checkHostHeader } from '../target.ts'
-import { EventSocket, type SocketError } from './event-socket.ts'
+import { EventSocket, goingAway, type SocketError, serviceRestart } from './event-socket.ts'
 
 // Not an ES import, for the same reason as in server.ts.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface SocketParts {
-  readonly events: Promise<Events>
+  /** The events of the current topic. */
+  readonly events: () => Promise<Events>
   readonly tokens: Tokens
   readonly hosts: Hosts
   /** Browsers do not apply CORS to WebSockets: the node has to check the origin. */
@@ -59,6 +60,8 @@ export class EventSockets {
         return
       }
       const app = this.#authenticate(request)
+      // A client that connects while the topic is changed is refused, so that it tries again.
+      await this.#parts.events()
       if (!connection.charge(limits.socketBytes)) throw connection.refusal
       const server = await this.#webSocketServer()
       server.handleUpgrade(request, socket, head, (opened) => {
@@ -83,7 +86,17 @@ export class EventSockets {
 
   /** Closes all WebSockets gracefully: each after its requests have completed. */
   close(): void {
-    for (const socket of this.#open) socket.close()
+    for (const socket of this.#open) socket.close(goingAway)
+  }
+
+  /** Closes the WebSockets that are open now, so that their clients connect again. */
+  restart(): void {
+    const open = [...this.#open]
+    for (const socket of open) socket.close(serviceRestart)
+    const terminate = (): void => {
+      for (const socket of open) socket.terminate()
+    }
+    this.#parts.timers.setTimeout(terminate, limits.socketRestartMs).unref()
   }
 
   /** Terminates all WebSockets that are still open. */

@@ -10,6 +10,8 @@ export const apiLimits = {
   concurrentSocketRequests: 256,
   /** Unsent bytes per WebSocket client at which its queries are paused (backpressure). */
   socketBacklogBytes: 1024 * 1024,
+  /** Milliseconds after which WebSockets are terminated that were closed because the topic is changed. */
+  socketRestartMs: 5000,
   /** Maximum number of open connections to the API; less when the limit of open files is low. */
   connections: 10_000,
   /** Maximum number of open connections to the admin port and to the swarm port, each. */

@@ -40,4 +40,6 @@ export const processLimits = {
   diskProbeMs: 5000,
   /** Milliseconds between two retries of failed background work and of threads that have ended. */
   failureRetryMs: 10_000,
+  /** Milliseconds before a topic that could not be opened is opened again. */
+  topicRetryMs: 10_000,
 } as const

@@ -71,9 +71,8 @@ function pathOf(scope: Scope): string {
   return `/settings?scope=${encodeURIComponent(formatScope(scope))}`
 }
 
-/** Says what the running node does not apply before it is started again. */
-function noteOf({ live, restart }: SettingsChanged['applied']): string | undefined {
-  if (restart.length === 0) return undefined
-  const others = live.length === 0 ? '' : ' The other changes are in force.'
-  return `With the next start of the node: ${restart.join(', ')}.${others}`
+/** Says which restart the running node applies a change by. */
+function noteOf({ restart }: SettingsChanged['applied']): string | undefined {
+  if (restart.includes('/swarm/topic')) return 'The node changes to the topic now: /readyz says when it is open.'
+  return restart.length === 0 ? undefined : 'The node restarts its swarm now.'
 }

@@ -31,8 +31,12 @@ export const invalid = json('The request is malformed or exceeds a limit.', 'Err
   code: 'ERR_BAD_REQUEST',
   message: 'Invalid request. missing field `data` at line 1 column 2',
 })
-export const unavailable = json('The store is overloaded, the disk fails, or the node is shutting down.', 'Error', {
-  code: 'ERR_SERVICE_OVERLOADED',
-  message: 'Service overloaded. Channel towards event store is overloaded.',
-})
+export const unavailable = json(
+  'The store is overloaded, the disk fails, or the node changes its topic or shuts down (then with `Retry-After`).',
+  'Error',
+  {
+    code: 'ERR_SERVICE_OVERLOADED',
+    message: 'Service overloaded. Channel towards event store is overloaded.',
+  },
+)
 export const empty = { description: 'Done, or no content.' }
