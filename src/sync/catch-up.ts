@@ -64,7 +64,9 @@ export class CatchUp {
 
   #claim(peer: Peer, entry: HeadEntry, now: number): Effect[] {
     if (entry.isFrozen) {
-      this.#keep(peer, nameOfStream(entry.stream), {
+      const name = nameOfStream(entry.stream)
+      const before = peer.claims.get(name)
+      this.#keep(peer, name, {
         stream: entry.stream,
         isFrozen: true,
         count: 0,
@@ -73,7 +75,8 @@ export class CatchUp {
         records: undefined,
         head: undefined,
         askFrom: now,
-        areRecordsFetched: false,
+        areRecordsFetched: before?.isFrozen === true && before.areRecordsFetched,
+        prefix: before?.isFrozen === true ? before.prefix : 'wanted',
       })
       return []
     }
@@ -110,6 +113,7 @@ export class CatchUp {
       // Pushed events are not asked for while they are being stored.
       askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : now,
       areRecordsFetched: isSame && before.records === records && before.pruned === pruned && before.areRecordsFetched,
+      prefix: 'wanted',
     })
     if (!this.#state.isOwn(stream)) return []
     const own = this.#state.countOf(name)
