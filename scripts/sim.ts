@@ -2,8 +2,9 @@
 // altered, partitions, restarts, wrong clocks, nodes that join and leave, and hostile nodes. All nodes have to end with
 // the same events in the same order. Everything random comes from the seed.
 //
-// --seeds N --seed-from K    N seeds from K on; every tenth is run twice, which has to give the same trace
-// --seed S                   one seed, twice, with its figures
+// --seeds N --seed-from K    N seeds from K on
+// --repeat M                 runs every Mth seed twice, which has to give the same trace
+// --seed S                   one seed with its figures, twice unless `--repeat 0` is given
 // --nodes, --publishes, --shape, --store, --signatures, --with FAULTS, --without FAULTS
 //                            instead of what the seed says
 // --stop-at-first            ends at the first failing seed
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     'seed-from': { type: 'string' },
     seed: { type: 'string' },
+    repeat: { type: 'string' },
     nodes: { type: 'string' },
     publishes: { type: 'string' },
     shape: { type: 'string' },
@@ -38,7 +40,6 @@ const { values } = parseArgs({
     traffic: { type: 'boolean', default: false },
   },
 })
-const twiceEvery = 10
 const isStoppedAtFirst = values['stop-at-first'] || values.shrink
 
 if (values.traffic) await printTraffic()
@@ -51,9 +52,10 @@ async function runSeeds(): Promise<void> {
   const from = numberOf('seed-from') ?? 1
   const count = numberOf('seeds') ?? 100
   const seeds = values.seed === undefined ? Array.from({ length: count }, (_, i) => String(from + i)) : [values.seed]
+  const repeat = numberOf('repeat', 0) ?? (values.seed === undefined ? 0 : 1)
   let failed = 0
   for (const [i, seed] of seeds.entries()) {
-    const isTwice = values.seed !== undefined || i % twiceEvery === 0
+    const isTwice = repeat > 0 && i % repeat === 0
     if (!(await runSeed(scenarioOf(seed, givenMembers()), isTwice))) failed++
     if (failed > 0 && isStoppedAtFirst) break
     if (process.stdout.isTTY) process.stdout.write(`\r${i + 1} of ${seeds.length}\r`)
@@ -127,9 +129,10 @@ function oneOf<T extends string>(name: 'shape' | 'store' | 'signatures', allowed
   return found
 }
 
-function numberOf(name: 'seeds' | 'seed-from' | 'nodes' | 'publishes'): number | undefined {
+function numberOf(name: 'seeds' | 'seed-from' | 'repeat' | 'nodes' | 'publishes', least = 1): number | undefined {
   if (values[name] === undefined) return undefined
   const value = Number(values[name])
-  if (!Number.isSafeInteger(value) || value < 1) throw new Error(`--${name} ${values[name]}: a number from 1 on`)
+  if (!Number.isSafeInteger(value) || value < least)
+    throw new Error(`--${name} ${values[name]}: a number from ${least} on`)
   return value
 }

@@ -1,4 +1,3 @@
-import { decodeMessage, encodeMessage } from '../../src/swarm/index.ts'
 import {
   decodeExchangeMessage,
   type ExchangeMessage,
@@ -8,6 +7,8 @@ import {
 } from '../../src/sync/index.ts'
 import type { Random } from '../crash/random.ts'
 import type { Agenda } from './agenda.ts'
+import { bothWays, type Link, Links, labelsOf } from './links.ts'
+import { SharedMessages } from './shared-messages.ts'
 import type { Trace } from './trace.ts'
 import { Traffic } from './traffic.ts'
 
@@ -49,21 +50,6 @@ export interface Endpoint {
   garbled(peer: string): void
 }
 
-interface Link {
-  readonly ends: readonly [Endpoint, Endpoint]
-  /** Whether messages can pass: false while the nodes are apart. */
-  isUp: boolean
-  /** Counts connections: what was sent in an earlier one is not delivered. */
-  session: number
-  isConnected: boolean
-  connectedAt: number
-  /** When the last message of each direction arrives: later ones do not overtake it. Blocks have a stream of their own. */
-  readonly lastAt: [number, number]
-  readonly lastBlockAt: [number, number]
-  /** Until when each direction is busy with earlier messages. */
-  readonly busyUntil: [number, number]
-}
-
 export interface NetworkOptions {
   readonly agenda: Agenda
   readonly random: Random
@@ -79,7 +65,8 @@ export class Network {
   readonly traffic = new Traffic()
   readonly faults: NetworkFaults = { ...noFaults }
   readonly #options: NetworkOptions
-  readonly #links = new Map<string, Link>()
+  readonly #links = new Links()
+  readonly #messages = new SharedMessages()
   /** Which nodes can reach each other. */
   #canReach: (a: string, b: string) => boolean = () => true
 
@@ -89,37 +76,26 @@ export class Network {
 
   /** Lets two nodes reach each other. They connect after a moment. */
   join(a: Endpoint, b: Endpoint): void {
-    const name = linkName(a.name, b.name)
-    if (this.#links.has(name)) return
-    const isUp = this.#canReach(a.name, b.name)
-    this.#links.set(name, {
-      ends: [a, b],
-      isUp,
-      session: 0,
-      isConnected: false,
-      connectedAt: 0,
-      lastAt: [0, 0],
-      lastBlockAt: [0, 0],
-      busyUntil: [0, 0],
-    })
+    if (this.#links.between(a.name, b.name) !== undefined) return
+    this.#links.add(a, b, this.#canReach(a.name, b.name))
     this.#dial(a.name, b.name)
   }
 
   /** Removes a node for ever. */
   leave(name: string): void {
-    for (const [key, link] of [...this.#links]) {
+    for (const link of [...this.#links]) {
       const [a, b] = link.ends
       if (a.name !== name && b.name !== name) continue
       this.#cut(a.name, b.name)
       link.isUp = false
-      this.#links.delete(key)
+      this.#links.delete(link)
     }
   }
 
   /** Cuts or restores links, by whether two nodes are still to reach each other. */
   partition(canReach: (a: string, b: string) => boolean): void {
     this.#canReach = canReach
-    for (const link of this.#links.values()) {
+    for (const link of this.#links) {
       const [a, b] = link.ends
       link.isUp = canReach(a.name, b.name)
       if (!link.isUp) this.#cut(a.name, b.name)
@@ -132,7 +108,7 @@ export class Network {
     Object.assign(this.faults, noFaults)
     // Otherwise what is queued on slow links would hold up everything after it.
     const soon = this.#options.agenda.nowMs + longestQueueMs
-    for (const { ends, lastAt, lastBlockAt } of this.#links.values())
+    for (const { ends, lastAt, lastBlockAt } of this.#links)
       if (Math.max(...lastAt, ...lastBlockAt) > soon) this.#cut(ends[0].name, ends[1].name)
     this.partition(() => true)
   }
@@ -144,18 +120,18 @@ export class Network {
   }
 
   #cut(a: string, b: string): void {
-    const link = this.#links.get(linkName(a, b))
+    const link = this.#links.between(a, b)
     if (link === undefined || !link.isConnected) return
     link.isConnected = false
     link.session++
-    this.#options.trace.note(`disconnect ${labels(link)}`)
+    this.#options.trace.note(`disconnect ${labelsOf(link)}`)
     for (const [end, other] of bothWays(link)) end.disconnected(other.name)
     this.#dial(a, b)
   }
 
   /** Ends all connections of a node. */
   isolate(name: string): void {
-    for (const { ends } of [...this.#links.values()]) {
+    for (const { ends } of [...this.#links]) {
       const [a, b] = ends
       if (a.name === name || b.name === name) this.#cut(a.name, b.name)
     }
@@ -164,12 +140,12 @@ export class Network {
   send(from: string, to: string, message: Message): void {
     if (!this.#isConnected(from, to)) return
     this.#options.onSend(message)
-    this.sendBytes(from, to, encodeMessage(message), message.is)
+    this.sendBytes(from, to, this.#messages.encode(message), message.is)
   }
 
   /** Sends a message about blocks. Calls back when it has left, unless the connection has ended. */
   sendBlocks(from: string, to: string, message: ExchangeMessage, onSent: () => void): void {
-    const link = this.#links.get(linkName(from, to))
+    const link = this.#links.between(from, to)
     const sentAt = this.sendBytes(from, to, encodeExchangeMessage(message), message.is)
     if (link === undefined || sentAt === undefined) return
     const { session } = link
@@ -181,7 +157,7 @@ export class Network {
 
   /** Sends bytes that need not be a message. Returns when they have left; undefined without a connection. */
   sendBytes(from: string, to: string, bytes: Uint8Array, kind = 'bytes'): number | undefined {
-    const link = this.#links.get(linkName(from, to))
+    const link = this.#links.between(from, to)
     if (link === undefined || !link.isConnected) return undefined
     this.traffic.add(kind, bytes.length)
     const { loss, duplication, reordering, corruption, delayMs, bytesPerMs } = this.faults
@@ -205,19 +181,19 @@ export class Network {
 
   /** How long it takes until what a node has sent to another one has left. */
   queuedMs(from: string, to: string): number {
-    const link = this.#links.get(linkName(from, to))
+    const link = this.#links.between(from, to)
     if (link === undefined) return 0
     return link.busyUntil[link.ends[0].name === from ? 0 : 1] - this.#options.agenda.nowMs
   }
 
   /** For how long two nodes are connected; 0 when they are not. */
   connectedMs(a: string, b: string): number {
-    const link = this.#links.get(linkName(a, b))
+    const link = this.#links.between(a, b)
     return link?.isConnected === true ? this.#options.agenda.nowMs - link.connectedAt : 0
   }
 
   #isConnected(a: string, b: string): boolean {
-    return this.#links.get(linkName(a, b))?.isConnected === true
+    return this.#links.between(a, b)?.isConnected === true
   }
 
   #deliver(link: Link, direction: 0 | 1, bytes: Uint8Array, delayMs: number): void {
@@ -227,12 +203,20 @@ export class Network {
     agenda.after(delayMs, () => {
       if (!link.isConnected || link.session !== session) return
       trace.noteBytes(`${from.label} to ${to.label}`, bytes)
-      deliver(bytes, from, to)
+      if (isExchangeMessage(bytes)) deliverBlocks(bytes, from, to)
+      else this.#deliverMessage(bytes, from, to)
     })
   }
 
+  #deliverMessage(bytes: Uint8Array, from: Endpoint, to: Endpoint): void {
+    const message = this.#messages.decode(bytes)
+    if (message === 'malformed') to.garbled(from.name)
+    // Messages of unknown kinds are skipped.
+    else if (message !== 'unknown') to.received(from.name, message)
+  }
+
   #dial(a: string, b: string): void {
-    const link = this.#links.get(linkName(a, b))
+    const link = this.#links.between(a, b)
     if (link === undefined) return
     const { agenda, random, trace } = this.#options
     agenda.after(50 + random.next() * 2000, () => {
@@ -242,39 +226,21 @@ export class Network {
       link.session++
       for (const lastAt of [link.lastAt, link.lastBlockAt]) lastAt.fill(agenda.nowMs)
       link.busyUntil.fill(agenda.nowMs)
-      trace.note(`connect ${labels(link)}`)
+      trace.note(`connect ${labelsOf(link)}`)
       for (const [end, other] of bothWays(link)) end.connected(other.name)
     })
   }
 }
 
-function bothWays({ ends: [a, b] }: Link): [[from: Endpoint, to: Endpoint], [from: Endpoint, to: Endpoint]] {
-  return [
-    [a, b],
-    [b, a],
-  ]
-}
-
-function labels({ ends: [a, b] }: Link): string {
-  return `${a.label} ${b.label}`
-}
-
-function deliver(bytes: Uint8Array, from: Endpoint, to: Endpoint): void {
-  if (isExchangeMessage(bytes)) {
-    const message = unlessMalformed(() => decodeExchangeMessage(bytes))
-    if (message === undefined) to.garbled(from.name)
-    else to.receivedBlocks(from.name, message)
-    return
-  }
-  const message = unlessMalformed(() => ({ is: decodeMessage(bytes) }))
+function deliverBlocks(bytes: Uint8Array, from: Endpoint, to: Endpoint): void {
+  const message = blocksIn(bytes)
   if (message === undefined) to.garbled(from.name)
-  // Messages of unknown kinds are skipped.
-  else if (message.is !== undefined) to.received(from.name, message.is)
+  else to.receivedBlocks(from.name, message)
 }
 
-function unlessMalformed<T>(decode: () => T): T | undefined {
+function blocksIn(bytes: Uint8Array): ExchangeMessage | undefined {
   try {
-    return decode()
+    return decodeExchangeMessage(bytes)
   } catch {
     return undefined
   }
@@ -285,8 +251,4 @@ function flipped(bytes: Uint8Array, random: Random): Uint8Array {
   const at = random.below(altered.length)
   altered[at] = (altered[at] as number) ^ (1 << random.below(8))
   return altered
-}
-
-function linkName(a: string, b: string): string {
-  return a < b ? `${a}/${b}` : `${b}/${a}`
 }

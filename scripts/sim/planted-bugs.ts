@@ -106,8 +106,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'evidence of a fork that is not asked for',
     file: 'src/sync/next-step.ts',
-    find: "  if (claim.isFrozen) return { want: 'evidence' }",
+    find: "  if (claim.isFrozen) return whose === 'own' ? { want: 'evidence' } : stepOfFrozen(claim, count)",
     replace: '  if (claim.isFrozen) return undefined',
+  },
+  {
+    name: 'events before a fork that are not asked for',
+    file: 'src/sync/next-step.ts',
+    find: "  if (prefix === 'wanted') return { want: 'events', from: count }\n",
+    replace: '',
   },
   {
     name: 'a doubtful start that does not wait',

@@ -39,7 +39,7 @@ export function scenarioOf(seed: string, given: Partial<Omit<Scenario, 'seed'>> 
     seed,
     nodes,
     shape: random.pick(shapes),
-    store: chance < 0.2 && nodes <= mostSqliteNodes ? 'sqlite' : 'memory',
+    store: chance < 0.1 && nodes <= mostSqliteNodes ? 'sqlite' : 'memory',
     signatures: random.chance(0.05) ? 'ed25519' : 'stand-in',
     publishes: 30,
     publishMs: 20_000,

@@ -1,9 +1,14 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+/** Lines are hashed together: a call of the hash costs more than its work. */
+const charactersPerHash = 65_536
 
 /** Everything that happens in a simulation, in order: equal for two runs of a seed. */
 export class Trace {
   readonly #now: () => number
   readonly #hash = createHash('sha256')
+  #unhashed = ''
   /** Kept only to be compared with those of another run. */
   readonly lines: string[] | undefined
 
@@ -14,17 +19,24 @@ export class Trace {
 
   note(text: string): void {
     const line = `${this.#now()} ${text}`
-    this.#hash.update(`${line}\n`)
+    this.#unhashed += `${line}\n`
+    if (this.#unhashed.length > charactersPerHash) this.#hashLines()
     this.lines?.push(line)
   }
 
-  /** Notes something with bytes, by their hash. */
+  /** Notes something with bytes, by a checksum. */
   noteBytes(text: string, bytes: Uint8Array): void {
-    this.note(`${text} ${bytes.length} bytes ${hash('sha256', bytes).slice(0, 16)}`)
+    this.note(`${text} ${bytes.length} bytes ${crc32(bytes)}`)
   }
 
   get digest(): string {
+    this.#hashLines()
     return this.#hash.copy().digest('hex')
+  }
+
+  #hashLines(): void {
+    this.#hash.update(this.#unhashed)
+    this.#unhashed = ''
   }
 }
 

@@ -1,6 +1,7 @@
 import { checkEnd, heldBy, settle } from './checks/agreement.ts'
 import { checkDoubtfulStarts } from './checks/doubtful-start.ts'
 import { checkFiles } from './checks/files.ts'
+import { checkForkedPrefixes } from './checks/forked-prefix.ts'
 import { checkIdle } from './checks/idle.ts'
 import { checkNames } from './checks/names.ts'
 import { checkRecords } from './checks/records.ts'
@@ -38,6 +39,7 @@ export async function simulate(scenario: Scenario, { keepTrace = false } = {}): 
     swarm.endFaults()
     const settledMs = await settle(swarm)
     await checkEnd(swarm, held)
+    await checkForkedPrefixes(swarm)
     await checkNames(swarm)
     checkFiles(swarm)
     checkRetention(swarm)

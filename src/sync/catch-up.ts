@@ -4,7 +4,7 @@ import { tuning } from '../base/tuning.ts'
 import { shortHead, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream, nodeOfStreamName } from '../replication/index.ts'
 import type { Effect } from './effects.ts'
-import { isVerified } from './known-heads.ts'
+import { isVerified, type KnownHead } from './known-heads.ts'
 import { latin1Of } from './latin1.ts'
 import type { HeadEntry } from './messages.ts'
 import { nextStep, type Step } from './next-step.ts'
@@ -64,7 +64,9 @@ export class CatchUp {
 
   #claim(peer: Peer, entry: HeadEntry, now: number): Effect[] {
     if (entry.isFrozen) {
-      this.#keep(peer, nameOfStream(entry.stream), {
+      const name = nameOfStream(entry.stream)
+      const before = peer.claims.get(name)
+      this.#keep(peer, name, {
         stream: entry.stream,
         isFrozen: true,
         count: 0,
@@ -73,7 +75,8 @@ export class CatchUp {
         records: undefined,
         head: undefined,
         askFrom: now,
-        areRecordsFetched: false,
+        areRecordsFetched: before?.isFrozen === true && before.areRecordsFetched,
+        prefix: before?.isFrozen === true ? before.prefix : 'wanted',
       })
       return []
     }
@@ -98,6 +101,8 @@ export class CatchUp {
     const { stream, name, count, hash } = head
     const before = peer.claims.get(name)
     const { pruned, records } = said ?? { pruned: before?.pruned ?? 0, records: undefined }
+    // Comparisons repeat the heads of all streams in a bucket. Own streams are looked at below.
+    if (said !== undefined && isRepeated(before, head, said) && !this.#state.isOwn(stream)) return []
     const isSame = before !== undefined && before.count === count && before.hash === hash
     this.#keep(peer, name, {
       stream,
@@ -110,6 +115,7 @@ export class CatchUp {
       // Pushed events are not asked for while they are being stored.
       askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : now,
       areRecordsFetched: isSame && before.records === records && before.pruned === pruned && before.areRecordsFetched,
+      prefix: 'wanted',
     })
     if (!this.#state.isOwn(stream)) return []
     const own = this.#state.countOf(name)
@@ -240,4 +246,9 @@ export class CatchUp {
     if (step.want === 'records') return [send(peer.name, { is: 'want-records', id, stream, from, to: step.to })]
     return [send(peer.name, { is: 'want', id, stream, from, bytes: tuning.wantBytes })]
   }
+}
+
+/** Whether a peer says what it has said before. */
+function isRepeated(before: Claim | undefined, head: KnownHead, said: Pick<Claim, 'pruned' | 'records'>): boolean {
+  return before?.head === head && before.pruned === said.pruned && before.records === said.records
 }

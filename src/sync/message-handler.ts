@@ -150,10 +150,15 @@ export class MessageHandler {
     const request = this.#state.requests.get(peer.name, id)
     if (request === undefined) return []
     this.#parts.forkSearches.close(request)
+    const claim = peer.claims.get(request.name)
+    if (claim?.isFrozen === true && request.kind !== 'evidence') {
+      claim.prefix = reason === 'pruned' && !claim.areRecordsFetched ? 'pruned' : 'fetched'
+      this.#parts.catchUp.again(request.name)
+      return this.#parts.catchUp.ask(now)
+    }
     // The peer has other frames there, so the two chains differ before.
     if (reason === 'notABorder' && request.kind === 'events' && !request.isForkSearch)
       return this.#parts.forkSearches.start(peer, request.name, now)
-    const claim = peer.claims.get(request.name)
     if (reason === 'pruned' && claim !== undefined) claim.areRecordsFetched = false
     this.#parts.catchUp.later(peer.name, request.name, now, request.isForkSearch ? limits.forkSearchRetryMs : undefined)
     return this.#parts.catchUp.ask(now)

@@ -17,9 +17,9 @@ export type Step =
  */
 export function nextStep(claim: Claim, row: TableRow | undefined, whose: 'own' | 'theirs' | 'other'): Step | undefined {
   if (row?.frozen === true) return undefined
-  if (claim.isFrozen) return { want: 'evidence' }
-  if (whose === 'own') return undefined
   const { count, pruned } = row ?? { count: 0, pruned: 0 }
+  if (claim.isFrozen) return whose === 'own' ? { want: 'evidence' } : stepOfFrozen(claim, count)
+  if (whose === 'own') return undefined
   // The prune record says where the stream starts now. Redactions of what is left come with it.
   if (claim.pruned > pruned && !claim.areRecordsFetched)
     return { want: 'records', from: Math.min(claim.pruned, count), to: count }
@@ -30,4 +30,10 @@ export function nextStep(claim: Claim, row: TableRow | undefined, whose: 'own' |
   const records = sent(row.records).toString('latin1')
   if (claim.pruned !== pruned || claim.records === undefined || claim.records === records) return undefined
   return claim.areRecordsFetched ? undefined : { want: 'records', from: pruned, to: count }
+}
+
+/** Of a forked stream the events before the fork come first: once it is frozen here, no events are accepted. */
+function stepOfFrozen({ prefix }: Claim, count: number): Step {
+  if (prefix === 'wanted') return { want: 'events', from: count }
+  return prefix === 'pruned' ? { want: 'records', from: count, to: count } : { want: 'evidence' }
 }

@@ -77,6 +77,13 @@ export class Outcomes {
     const { catchUp, forkSearches } = this.#parts
     const peer = this.#state.peers.get(from)
     const { requests } = this.#state
+    const claim = peer?.claims.get(name)
+    if (claim?.isFrozen === true && wasWanted && outcome !== 'stored' && outcome !== 'failed') {
+      // What is here is not the start of what the peer has, or cannot be continued now: the evidence does not wait for it.
+      claim.prefix = 'fetched'
+      catchUp.again(name)
+      return []
+    }
     const canStart = peer !== undefined && !requests.isBusy(name) && requests.hasRoomFor(from)
     // Without room the events are asked for later, which shows the same.
     if (outcome === 'contradicts' && canStart) return forkSearches.start(peer, name, now)
@@ -121,6 +128,7 @@ export class Outcomes {
     if (outcome === 'failed' || claim === undefined) catchUp.later(peer, name, now)
     else if (next === undefined || next <= from) {
       claim.areRecordsFetched = true
+      if (claim.prefix === 'pruned') claim.prefix = outcome === 'applied' ? 'wanted' : 'fetched'
       catchUp.again(name)
     } else {
       const { id } = this.#state.requests.open({ peer, name, kind: 'records', from: next }, now)

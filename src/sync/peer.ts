@@ -18,6 +18,11 @@ export interface Claim {
   askFrom: number
   /** Whether its records were asked for: they may have no effect here. */
   areRecordsFetched: boolean
+  /**
+   * Of a frozen stream: whether the events before the fork are to be asked for, or the prune record that says where they
+   * start. The evidence is asked for after that.
+   */
+  prefix: 'wanted' | 'pruned' | 'fetched'
 }
 
 /** A connected peer. */

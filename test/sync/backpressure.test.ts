@@ -31,7 +31,6 @@ test('while much waits to be sent to a peer, it is neither told news nor compare
 const requests: readonly [is: Message['is'], claimed: TableRow][] = [
   ['want', rowOf(1, 9)],
   ['want-records', { ...rowOf(1, 5), records: other }],
-  ['want-evidence', { ...rowOf(1, 5), frozen: true }],
 ]
 
 for (const [is, claimed] of requests)
@@ -42,6 +41,17 @@ for (const [is, claimed] of requests)
     assert.deepEqual(sent(sync.received('b', claimOf(claimed), 0), is), [])
     assert.equal(sent(runUntil(sync, limits.wantTimeoutMs, 'b'), is)[0]?.to, 'b')
   })
+
+test("a request 'want-evidence' without an answer is given up, and another peer is asked", () => {
+  const sync = connectedTo('a', 'b')
+  const claimed = claimOf({ ...rowOf(1, 5), frozen: true })
+  const { id } = onlySent(sync.received('a', claimed, 0), 'want').message
+  const effects = sync.received('a', { is: 'nothing', id, reason: 'notHere' }, 0)
+  assert.equal(onlySent(effects, 'want-evidence').to, 'a')
+  sync.received('b', claimed, 0)
+  // It is asked for the events before the fork first.
+  assert.equal(sent(runUntil(sync, limits.wantTimeoutMs, 'b'), 'want')[0]?.to, 'b')
+})
 
 test('a search for the fork of a stream without an answer is given up, and another peer is asked', () => {
   const sync = connectedTo('a', 'b')

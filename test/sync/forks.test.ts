@@ -118,19 +118,77 @@ test('a fork that was found is told to all peers and reported, and nothing more 
   assert.deepEqual(sync.received('a', claimOf(branch(8)), 1), [])
 })
 
+const frozenRow = { ...rowOf(1, 0), frozen: true, head: undefined }
+
+/** What a node asks for when a peer says that a stream is frozen, which it has no events of. */
+function wantOfFrozen(sync: Sync): Want {
+  return onlySent(sync.received('a', claimOf(frozenRow), 0), 'want').message
+}
+
+/** The request for the evidence, after the peer has said that it has no events before the fork. */
+function wantEvidence(sync: Sync): number {
+  const { id } = wantOfFrozen(sync)
+  return onlySent(sync.received('a', { is: 'nothing', id, reason: 'notHere' }, 0), 'want-evidence').message.id
+}
+
 test('evidence is asked for when a peer says that a stream is frozen, and passed on', () => {
   const sync = connectedTo('a', 'b')
-  const frozen = { ...rowOf(1, 0), frozen: true, head: undefined }
-  const { id } = onlySent(sync.received('a', claimOf(frozen), 0), 'want-evidence').message
+  const id = wantEvidence(sync)
   const apply = only(sync.received('a', { is: 'evidence', id, record: Buffer.of(1) }, 0), 'apply-evidence')
-  const effects = sync.appliedEvidence(apply, 'applied', frozen, 0)
+  const effects = sync.appliedEvidence(apply, 'applied', frozenRow, 0)
   assert.equal(sent(effects, 'heads').length, 2)
-  assert.deepEqual(sent(sync.received('b', claimOf(frozen), 0), 'want-evidence'), [])
+  assert.deepEqual(sent(sync.received('b', claimOf(frozenRow), 0), 'want-evidence'), [])
 })
 
 test('wrong evidence costs its sender the connection', () => {
   const sync = connectedTo('a')
-  const { id } = onlySent(sync.received('a', claimOf({ ...rowOf(1, 0), frozen: true }), 0), 'want-evidence').message
+  const id = wantEvidence(sync)
   const apply = only(sync.received('a', { is: 'evidence', id, record: Buffer.of(1) }, 0), 'apply-evidence')
   assert.deepEqual(closed(sync.appliedEvidence(apply, 'invalid', undefined, 0)), ['a: badRecord'])
+})
+
+test('the events before a fork are asked for until there are no more, then the evidence', () => {
+  const sync = connectedTo('a')
+  const { id, from } = wantOfFrozen(sync)
+  assert.equal(from, 0)
+  const chunk = chunkOf(rowOf(1, 5))
+  const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk }, 0), 'store')
+  const next = onlySent(sync.stored(store, 'stored', rowOf(1, 5), 0), 'want').message
+  assert.equal(next.from, 5)
+  const effects = sync.received('a', { is: 'nothing', id: next.id, reason: 'notABorder' }, 0)
+  assert.equal(onlySent(effects, 'want-evidence').message.stream.number, 0)
+  // Said again, it is not asked for the events again.
+  assert.deepEqual(sent(sync.received('a', claimOf(frozenRow), 0), 'want'), [])
+})
+
+test('the prune record of a forked stream is asked for before its events', () => {
+  for (const outcome of ['applied', 'unchanged'] as const) {
+    const sync = connectedTo('a')
+    const { id } = wantOfFrozen(sync)
+    const effects = sync.received('a', { is: 'nothing', id, reason: 'pruned' }, 0)
+    const want = onlySent(effects, 'want-records').message
+    const records = { is: 'records', id: want.id, stream, prune: undefined, redactions: [], next: undefined } as const
+    const apply = only(sync.received('a', records, 0), 'apply-records')
+    const row = outcome === 'applied' ? { ...rowOf(1, 5), pruned: 5 } : undefined
+    const after = sync.appliedRecords(apply, outcome, row, 0)
+    if (outcome === 'unchanged') assert.equal(sent(after, 'want-evidence').length, 1)
+    else {
+      const again = onlySent(after, 'want').message
+      assert.equal(again.from, 5)
+      // Asked for once: what a peer says later may be wrong.
+      const last = sync.received('a', { is: 'nothing', id: again.id, reason: 'pruned' }, 0)
+      assert.equal(sent(last, 'want-evidence').length, 1)
+    }
+  }
+})
+
+test('evidence does not wait for events before the fork that do not fit here', () => {
+  for (const outcome of ['contradicts', 'known', 'gap', 'early', 'noRoom', 'failed'] as const) {
+    const sync = connectedTo('a')
+    const { id } = wantOfFrozen(sync)
+    const chunk = chunkOf(rowOf(1, 5))
+    const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk }, 0), 'store')
+    const effects = sync.stored(store, outcome, outcome === 'failed' ? undefined : rowOf(1, 3), 0)
+    assert.equal(sent(effects, 'want-evidence').length, outcome === 'failed' ? 0 : 1, outcome)
+  }
 })

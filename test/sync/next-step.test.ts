@@ -19,7 +19,9 @@ const claim: Claim = {
   head: undefined,
   askFrom: 0,
   areRecordsFetched: false,
+  prefix: 'wanted',
 }
+const frozen = { isFrozen: true, count: 0, pruned: 0 } as const
 
 const cases: [string, Partial<Claim>, Partial<TableRow> | undefined, ReturnType<typeof nextStep>][] = [
   ['the same', {}, {}, undefined],
@@ -36,9 +38,11 @@ const cases: [string, Partial<Claim>, Partial<TableRow> | undefined, ReturnType<
   ['other records, which had no effect', { records: 'otherrec', areRecordsFetched: true }, {}, undefined],
   ['other records of a longer stream', { records: 'otherrec', count: 12 }, {}, { want: 'events', from: 10 }],
   ['records that are not known', { records: undefined }, {}, undefined],
-  ['a fork', { isFrozen: true, count: 0, pruned: 0 }, {}, { want: 'evidence' }],
-  ['a fork of an unknown stream', { isFrozen: true, count: 0, pruned: 0 }, undefined, { want: 'evidence' }],
-  ['a fork that is known', { isFrozen: true, count: 0, pruned: 0 }, { frozen: true }, undefined],
+  ['a fork: the events before it come first', frozen, {}, { want: 'events', from: 10 }],
+  ['a fork of an unknown stream', frozen, undefined, { want: 'events', from: 0 }],
+  ['a fork of a pruned stream', { ...frozen, prefix: 'pruned' }, undefined, { want: 'records', from: 0, to: 0 }],
+  ['a fork, and no more events before it', { ...frozen, prefix: 'fetched' }, {}, { want: 'evidence' }],
+  ['a fork that is known', frozen, { frozen: true }, undefined],
   ['more events of a forked stream', { count: 12 }, { frozen: true }, undefined],
 ]
 

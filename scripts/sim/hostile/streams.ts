@@ -6,18 +6,23 @@ import { OwnStream } from './own-stream.ts'
 const hour = 3600e6
 const mostEvents = 1000
 const mostStreams = 30
+/** Events before a fork. */
+const mostCommon = 6
 
-/** Writes two histories of a stream, and sends them to different peers. */
+/** Writes two histories of a stream, most with a common start, and sends them to different peers. */
 export function equivocation(): Behaviour {
   let branches: readonly [OwnStream, OwnStream] | undefined
+  const started = new Set<string>()
   const branchOf = (node: HostileNode, peer: string): OwnStream => {
-    branches ??= [new OwnStream(node.key, 0), new OwnStream(node.key, 0)]
+    branches ??= forkedStreams(node)
     return branches[node.peerNumber(peer) % 2 === 0 ? 0 : 1]
   }
   return {
     act: (node, peer) => {
       const branch = branchOf(node, peer)
       if (branch.count > mostEvents) return
+      if (!started.has(peer)) for (const { chunk } of branch.chunks) node.send(peer, { is: 'push', chunk })
+      started.add(peer)
       const payload = JSON.stringify({ branch: node.peerNumber(peer) % 2, at: branch.count })
       node.send(peer, { is: 'push', chunk: branch.append([payload], node.clock.now()).chunk })
     },
@@ -29,6 +34,14 @@ export function equivocation(): Behaviour {
       )
     },
   }
+}
+
+function forkedStreams({ key, random, clock }: HostileNode): [OwnStream, OwnStream] {
+  const branches: [OwnStream, OwnStream] = [new OwnStream(key, 0), new OwnStream(key, 0)]
+  const common = random.below(mostCommon)
+  const time = clock.now()
+  for (let at = 0; at < common; at++) for (const branch of branches) branch.append([`{"common":${at}}`], time)
+  return branches
 }
 
 /** Events with lamport timestamps in the future: within the bound, beyond it, and beyond what a number can hold. */

@@ -43,20 +43,24 @@ export class MemoryBlockStore implements BlockFetching {
     const rank = this.#wants.get(key)
     this.#blocks.set(key, { bytes, links: links.map(keyOf) })
     this.#wants.delete(key)
-    this.#update()
-    if (rank !== undefined) this.#raise(key, rank)
+    // What nothing wants leads to nothing that is wanted.
+    if (rank === undefined) return
+    this.#want([key])
+    this.#raise(key, rank)
   }
 
   pin(owner: string, cid: Uint8Array, reason?: PinReason): void {
     const key = keyOf(cid)
     this.#pins.set(key, (this.#pins.get(key) ?? new Set()).add(owner))
-    this.#update()
+    this.#want([key])
     this.#raise(key, rankOf(reason))
   }
 
   unpin(owner: string, cid: Uint8Array): void {
     this.#pins.get(keyOf(cid))?.delete(owner)
-    this.#update()
+    const roots = [...this.#pins].filter(([, owners]) => owners.size > 0).map(([key]) => key)
+    const missing = new Set(this.#missingBelow(roots))
+    for (const key of this.#wants.keys()) if (!missing.has(key)) this.#wants.delete(key)
   }
 
   wanted(limit: number, after?: WantPlace): WantedBlock[] {
@@ -77,12 +81,10 @@ export class MemoryBlockStore implements BlockFetching {
     return { outcome: 'stored', newWants: missing.slice(0, limits.wantsPerList).map(cidOf) }
   }
 
-  /** Finds missing blocks that are referenced, and forgets those that are not any more. */
-  #update(): void {
-    const roots = [...this.#pins].filter(([, owners]) => owners.size > 0).map(([key]) => key)
-    const missing = new Set(this.#missingBelow(roots))
-    for (const key of this.#wants.keys()) if (!missing.has(key)) this.#wants.delete(key)
-    for (const key of missing) if (!this.#wants.has(key)) this.#wants.set(key, { ...lastRank, block: this.#count++ })
+  /** Wants the missing blocks among some and below them. */
+  #want(roots: readonly Key[]): void {
+    for (const key of this.#missingBelow(roots))
+      if (!this.#wants.has(key)) this.#wants.set(key, { ...lastRank, block: this.#count++ })
   }
 
   #raise(root: Key, rank: WantRank): void {

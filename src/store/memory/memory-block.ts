@@ -49,10 +49,13 @@ export class MemoryBlock implements EventBlock {
   }
 
   #lineOf(): Buffer {
-    const { offset, lamport, time, labels, payload } = this.#event
-    const place = `{"type":"event","lamport":${lamport},"stream":"${this.#streamId}","offset":${offset}`
-    const tags = `"tags":${JSON.stringify(labels.tags)},"appId":${JSON.stringify(labels.appId)}`
-    this.#line ??= Buffer.concat([Buffer.from(`${place},"timestamp":${time},${tags},"payload":`), payload, lineEnd])
+    this.#line ??= lineOf(this.#streamId, this.#event)
     return this.#line
   }
+}
+
+function lineOf(streamId: string, { offset, lamport, time, labels, payload }: MemoryEvent): Buffer {
+  const place = `{"type":"event","lamport":${lamport},"stream":"${streamId}","offset":${offset}`
+  const tags = `"tags":${JSON.stringify(labels.tags)},"appId":${JSON.stringify(labels.appId)}`
+  return Buffer.concat([Buffer.from(`${place},"timestamp":${time},${tags},"payload":`), payload, lineEnd])
 }

@@ -43,7 +43,7 @@ export class MemoryCursor implements EventCursor {
     while (this.#at < this.#found.length) {
       const { stream, offset } = this.#found[this.#at++] as Found
       const event = stream.events.get(offset)
-      if (event !== undefined) return { stream, block: new MemoryBlock(stream.id, event), index: 0 }
+      if (event !== undefined) return { stream, block: blockOf(stream, event), index: 0 }
     }
     return undefined
   }
@@ -69,9 +69,10 @@ export class MemoryCursor implements EventCursor {
     const earliest = lamports?.from ?? 0
     // New events have greater lamport timestamps, which the residual predicate of the query checks.
     const latest = this.#isLive ? Number.POSITIVE_INFINITY : (lamports?.to ?? Number.POSITIVE_INFINITY)
-    for (const event of stream.events.values()) {
-      const { offset, lamport } = event
-      if (offset < from || offset > to || offset <= after || lamport < earliest || lamport > latest) continue
+    for (let offset = Math.max(from, after + 1, stream.position.pruned); offset <= to; offset++) {
+      const event = stream.events.get(offset)
+      if (event === undefined || event.lamport < earliest || event.lamport > latest) continue
+      const { lamport } = event
       if (anyOf.some((branch) => matches(branch, stream, event))) this.#found.push({ stream, offset, lamport })
     }
   }
@@ -81,6 +82,17 @@ export class MemoryCursor implements EventCursor {
     this.#found = this.#found.slice(this.#at).sort(comparison[this.#selection.order])
     this.#at = 0
   }
+}
+
+/** Several readers read an event, and copy its line. */
+const blocks = new WeakMap<MemoryEvent, MemoryBlock>()
+
+function blockOf(stream: MemoryStream, event: MemoryEvent): MemoryBlock {
+  const known = blocks.get(event)
+  if (known !== undefined) return known
+  const block = new MemoryBlock(stream.id, event)
+  blocks.set(event, block)
+  return block
 }
 
 function matches({ tags, appId, own }: Branch, stream: MemoryStream, { labels }: MemoryEvent): boolean {

@@ -24,6 +24,7 @@ import {
   type ReadStream,
   type RedactedOffset,
 } from '../port/index.ts'
+import { MemoryRedactions } from './memory-redactions.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {
@@ -44,6 +45,8 @@ export class MemoryStream implements ReadStream, RedactableStream {
   readonly id: string
   readonly events = new Map<number, MemoryEvent>()
   readonly checkpoints = new Map<number, Uint8Array>()
+  /** The hash at the start of its chain, once it was computed. */
+  genesis: Hash | undefined
   /** The newest received head of a stream of another node. */
   receivedHead: Uint8Array | undefined
   /** The prune record, if a part of the stream is pruned. */
@@ -57,7 +60,7 @@ export class MemoryStream implements ReadStream, RedactableStream {
   #frames: Frame[] = []
   readonly #waiting = new Map<number, { readonly waiting: WaitingChunk; readonly bytes: number }>()
   /** The redaction records by offset. */
-  readonly #redacted = new Map<number, Uint8Array>()
+  readonly #redacted = new MemoryRedactions()
 
   constructor(number: number, start: StreamPosition) {
     const { key, own } = start
@@ -74,7 +77,7 @@ export class MemoryStream implements ReadStream, RedactableStream {
     for (const [offset, event] of this.events) copy.events.set(offset, event)
     for (const [count, head] of this.checkpoints) copy.checkpoints.set(count, head)
     for (const [first, waiting] of this.#waiting) copy.#waiting.set(first, waiting)
-    for (const [offset, record] of this.#redacted) copy.#redacted.set(offset, record)
+    copy.#redacted.copyFrom(this.#redacted)
     copy.receivedHead = this.receivedHead
     copy.pruneRecord = this.pruneRecord
     copy.fork = this.fork
@@ -176,7 +179,7 @@ export class MemoryStream implements ReadStream, RedactableStream {
   }
 
   redactedBetween(from: number, to: number): number[] {
-    return [...this.#redacted.keys()].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
+    return this.#redacted.between(from, to)
   }
 
   /** The redacted offsets in a range, with their records. */
@@ -189,13 +192,12 @@ export class MemoryStream implements ReadStream, RedactableStream {
 
   /** Number of records and of offsets of events that were not received yet. */
   expected(): { readonly records: number; readonly offsets: number } {
-    const expected = [...this.#redacted].filter(([offset]) => offset >= this.position.count)
-    return { records: new Set(expected.map(([, record]) => record)).size, offsets: expected.length }
+    return this.#redacted.expectedFrom(this.position.count)
   }
 
   /** Forgets the redactions of events that were not received. */
   dropExpectedRedactions(): void {
-    for (const offset of this.#redacted.keys()) if (offset >= this.position.count) this.#redacted.delete(offset)
+    this.#redacted.dropFrom(this.position.count)
   }
 
   /** The newest timestamp in a range of offsets; undefined when its last event is not stored. */
@@ -232,7 +234,7 @@ export class MemoryStream implements ReadStream, RedactableStream {
     this.#frames = this.#frames.filter(({ first }) => first >= count)
     for (const kept of [this.events, this.checkpoints, this.#waiting])
       for (const place of kept.keys()) if (place < count) kept.delete(place)
-    for (const offset of this.#redacted.keys()) if (offset < count) this.#redacted.delete(offset)
+    this.#redacted.dropBefore(count)
   }
 
   /** Removes everything. To readers all of its events are pruned. */
@@ -249,10 +251,8 @@ export class MemoryStream implements ReadStream, RedactableStream {
 
   /** Redacts events, some of which may not have been received yet. */
   redact(offsets: readonly number[], record: Uint8Array): void {
-    for (const offset of offsets) {
-      this.#redacted.set(offset, record)
-      this.events.delete(offset)
-    }
+    this.#redacted.add(offsets, record)
+    for (const offset of offsets) this.events.delete(offset)
     const frames = withoutPayloads(this.#frames, offsets)
     // The other events of the frame are subarrays of the bytes with the payload.
     for (const [i, frame] of frames.entries()) if (frame !== this.#frames[i]) this.#index(frame)

@@ -108,8 +108,9 @@ export class MemoryStreams {
     return stream.storedChain(this.genesisOf(stream), () => this.head(stream))
   }
 
-  genesisOf({ key }: MemoryStream): Hash {
+  genesisOf(stream: MemoryStream): Hash {
     const { topic, kind } = this.context
-    return genesis(topic, key, kind)
+    stream.genesis ??= genesis(topic, stream.key, kind)
+    return stream.genesis
   }
 }

@@ -23,6 +23,8 @@ type Codecs = { readonly [Kind in Message['is']]: Codec<Extract<Message, { is: K
 /** From this number on a kind that is not known is skipped, below it the session is closed. */
 const optionalKinds = 128
 const nodeBytes = 32
+/** Most messages are smaller. */
+const scratchBytes = 32_768
 
 const ping = (kind: number): Codec<Ping> => ({
   kind,
@@ -222,11 +224,17 @@ const codecs: Codecs = {
 
 const byKind = new Map(Object.entries(codecs).map(([is, codec]) => [codec.kind, { is, codec }]))
 
+/** Reused: to allocate a buffer per message, and to grow it, costs more than to copy the result. */
+let scratch = new ByteWriter(scratchBytes)
+
 /** Encodes a message. The transport adds its length. */
 export function encodeMessage(message: Message): Buffer {
   const codec = codecs[message.is] as Codec<Message>
-  const writer = new ByteWriter(256).byte(codec.kind)
+  const writer = scratch.clear().byte(codec.kind)
   codec.write(writer, message)
+  if (writer.capacity === scratchBytes) return writer.copy()
+  // A large message keeps the buffer that has grown with it.
+  scratch = new ByteWriter(scratchBytes)
   return writer.written
 }
 
