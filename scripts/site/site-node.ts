@@ -13,6 +13,10 @@ export interface SiteNodeOptions {
   readonly settings?: Readonly<Record<string, unknown>>
   /** The folder of another package to run. */
   readonly packageFolder?: string | undefined
+  /** The address of the machine at which the hub reaches the API; its IPv4 address by default. */
+  readonly address?: string
+  /** Whether the API stays where it is by default, on this machine only. */
+  readonly isApiPrivate?: boolean
   /** Further options of `shoal run`. */
   readonly options?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -46,7 +50,7 @@ export class SiteNode {
   }
 
   get url(): string {
-    return `http://${this.machine.v4}:4454`
+    return `http://${this.#host}:4454`
   }
 
   get pid(): number {
@@ -61,8 +65,9 @@ export class SiteNode {
   }
 
   async start(): Promise<this> {
-    const { machine, options = [], env } = this.#options
-    const run = ['run', '--working-dir', this.folder, '--bind-api', '0.0.0.0:4454', '--print-addresses', ...options]
+    const { machine, options = [], env, isApiPrivate = false } = this.#options
+    const bind = isApiPrivate ? [] : ['--bind-api', `${this.#host.startsWith('[') ? '[::]' : '0.0.0.0'}:4454`]
+    const run = ['run', '--working-dir', this.folder, ...bind, '--print-addresses', ...options]
     const args = ['netns', 'exec', machine.name, process.execPath, this.#command, ...run]
     // Other programs here run nodes that stand alone.
     const { SHOAL_STANDALONE: _, ...inherited } = process.env
@@ -145,6 +150,11 @@ export class SiteNode {
       body: JSON.stringify(manifest),
     })
     return ((await response.json()) as { token: string }).token
+  }
+
+  get #host(): string {
+    const { address = this.machine.v4 } = this.#options
+    return address.includes(':') ? `[${address}]` : address
   }
 
   get #command(): string {

@@ -11,7 +11,7 @@ test('every test file is run by exactly one command', () => {
     scripts: Record<string, string>
   }
   const found = (pattern: string): string[] => globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] })
-  const run = [...patterns(), ...Object.keys(apart).map((name) => `test/${name}/*.test.ts`)].flatMap(found)
+  const run = [...patterns(), ...Object.keys(apart).map((name) => `test/${name}/**/*.test.ts`)].flatMap(found)
   assert.deepEqual(run.sort(), found('test/**/*.test.ts').sort())
   for (const [folder, script] of Object.entries(apart))
     assert.match(scripts[script] ?? '', new RegExp(`test/${folder}/`))

@@ -15,6 +15,7 @@ export interface ForgedChunk {
   readonly time: number
   readonly payloads: readonly string[]
   readonly labels?: Labels | undefined
+  readonly topic?: string
 }
 
 export interface Forged {
@@ -25,7 +26,7 @@ export interface Forged {
 
 const hostileLabels: Labels = { appId: 'com.example.hostile', tags: ['sim'] }
 
-export function forge({ payloads, labels = hostileLabels, ...place }: ForgedChunk): Forged {
+export function forge({ payloads, labels = hostileLabels, topic = simTopic, ...place }: ForgedChunk): Forged {
   const { key, stream, previous, first, lamport, time } = place
   const events = payloads.map((payload, i) => ({
     lamport: lamport + i,
@@ -36,7 +37,7 @@ export function forge({ payloads, labels = hostileLabels, ...place }: ForgedChun
   }))
   const { record, hash } = frameOf(previous, first, events, seed)
   const count = first + payloads.length
-  const head = { topic: simTopic, stream, time, count, lamport: lamport + payloads.length - 1, hash, checkpoint: true }
+  const head = { topic, stream, time, count, lamport: lamport + payloads.length - 1, hash, checkpoint: true }
   const signedHead = heads.sign(head, key)
   return { chunk: encodeChunk([record], signedHead), signedHead, hash }
 }
@@ -46,21 +47,23 @@ export class OwnStream {
   readonly key: StreamKey
   readonly chunks: Forged[] = []
   readonly #signer: KeyPair
+  readonly #topic: string
   #hash: Hash
   #count = 0
   #lamport = 0
   readonly #starts: number[] = []
 
-  constructor(signer: KeyPair, number: number) {
+  constructor(signer: KeyPair, number: number, topic = simTopic) {
     this.#signer = signer
+    this.#topic = topic
     this.key = { node: signer.publicKey, number }
-    this.#hash = genesis(simTopic, this.key)
+    this.#hash = genesis(topic, this.key)
   }
 
   /** Appends events. Returns the chunk with them. */
   append(payloads: readonly string[], time: number, lamport = this.#lamport, labels?: Labels): Forged {
     const place = { key: this.#signer, stream: this.key, previous: this.#hash, first: this.#count, lamport, time }
-    const forged = forge({ ...place, payloads, labels })
+    const forged = forge({ ...place, payloads, labels, topic: this.#topic })
     this.#starts.push(this.#count)
     this.chunks.push(forged)
     this.#hash = forged.hash

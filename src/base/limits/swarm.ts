@@ -51,7 +51,7 @@ export const swarmLimits = {
   /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
   congestedBytes: 1024 * 1024,
   /** Bytes of incomplete messages of all peers, at which the session with the largest one is closed. */
-  unreadSwarmBytes: 48 * 1024 * 1024,
+  unreadSwarmBytes: 32 * 1024 * 1024,
   /** Length of the display name of another node, in characters; the rest is cut off. */
   agentLength: 256,
   /** Bytes that wait to be sent below the streams of a connection, at which it is closed. */

@@ -1,5 +1,6 @@
 import { assert } from '../../base/assert.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
+import { release } from '../../runtime/buffers.ts'
 
 /** What arrives on a stream: a message, or the end of the session with its code. */
 export type Frame = { readonly is: 'message'; readonly bytes: Buffer } | { readonly is: 'end'; readonly code: number }
@@ -58,6 +59,7 @@ export class FrameReader {
     this.#input.length = 0
     this.#at = 0
     this.#available = 0
+    release(this.#message)
     this.#message = Buffer.alloc(0)
     this.#filled = 0
   }
@@ -120,6 +122,7 @@ export class FrameReader {
     const size = Math.min(length, Math.max(needed, this.#message.length * 2, firstAllocation))
     const grown = Buffer.allocUnsafeSlow(size)
     grown.set(this.#message.subarray(0, this.#filled))
+    release(this.#message)
     this.#message = grown
   }
 
