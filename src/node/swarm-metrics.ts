@@ -13,6 +13,7 @@ const noCounters: SwarmCounters = {
   sentBytes: 0,
   receivedBytes: 0,
   storedEvents: 0,
+  failures: { replication: 0, removal: 0, blocks: 0, settings: 0 },
 }
 
 /** The metrics of the swarm, from the latest snapshot. */
@@ -72,6 +73,10 @@ function addTotals(metrics: Metrics, snapshot: LatestSnapshot): void {
   total('shoal_swarm_sent_bytes_total', 'Bytes of messages to other nodes.', ({ sentBytes }) => sentBytes)
   total('shoal_swarm_received_bytes_total', 'Bytes of messages of other nodes.', (counters) => counters.receivedBytes)
   total('shoal_swarm_stored_events_total', 'Stored events of other nodes.', ({ storedEvents }) => storedEvents)
+  metrics.counted('shoal_swarm_failures_total', 'Failures of the swarm thread, by what it was doing.', () => {
+    const counts = Object.entries(snapshot()?.counters.failures ?? noCounters.failures)
+    return counts.map(([work, value]) => ({ labels: { work }, value }))
+  })
 }
 
 function addPeerMetrics(metrics: Metrics, snapshot: LatestSnapshot): void {

@@ -85,4 +85,17 @@ export interface SwarmCounters {
   readonly receivedBytes: number
   /** Events of other nodes that were stored. */
   readonly storedEvents: number
+  readonly failures: SwarmFailures
+}
+
+/** Failures of the swarm thread, by what it was doing. */
+export interface SwarmFailures {
+  /** Reading or writing events for peers. */
+  readonly replication: number
+  /** Telling peers that events were pruned or redacted. */
+  readonly removal: number
+  /** Reading or writing blocks of files for peers. */
+  readonly blocks: number
+  /** Applying changed settings. */
+  readonly settings: number
 }

@@ -60,6 +60,7 @@ const snapshot: SwarmSnapshot = {
     sentBytes: 100,
     receivedBytes: 200,
     storedEvents: 300,
+    failures: { replication: 7, removal: 0, blocks: 0, settings: 0 },
   },
 }
 
@@ -129,6 +130,10 @@ test('metrics show the swarm, by reason and by peer', () => {
     shoal_swarm_sent_bytes_total: 100,
     shoal_swarm_received_bytes_total: 200,
     shoal_swarm_stored_events_total: 300,
+    'shoal_swarm_failures_total{work="replication"}': 7,
+    'shoal_swarm_failures_total{work="removal"}': 0,
+    'shoal_swarm_failures_total{work="blocks"}': 0,
+    'shoal_swarm_failures_total{work="settings"}': 0,
     [`shoal_peer_missing_events{peer="${firstId}"}`]: 5,
     [`shoal_peer_missing_events{peer="${secondId}"}`]: 5,
     [`shoal_peer_lag_events{peer="${firstId}"}`]: 6,

@@ -17,6 +17,7 @@ import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
+import { Removals } from './removals.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 import type { ReplicationGate } from './replication-gate.ts'
 
@@ -68,6 +69,8 @@ export interface ReplicatorOptions {
   readonly onStored?: (peer: string, bytes: number, events: number) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
   readonly onFailure: (error: unknown) => void
+  /** Called instead when peers cannot be told of a removal: it is tried again. */
+  readonly onRemovalFailure?: (error: unknown) => void
 }
 
 /** Carries out what `Sync` decides, on the log of a topic and the connections to peers. */
@@ -78,6 +81,7 @@ export class Replicator {
   readonly #answering: Answering
   readonly #input: PeerInput
   readonly #inputQueue: InputQueue
+  readonly #removals: Removals
   readonly #unsubscribe: () => void
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
@@ -105,6 +109,14 @@ export class Replicator {
       pause: (peer, isPaused) => options.transport.pause(peer, isPaused),
       overflow: (peer) => this.#apply(this.#sync.disconnect(peer, 'tooMuchInput', this.#now)),
       waits: (peer, isWaiting) => this.#sync.inputWaits(peer, isWaiting, this.#now),
+    })
+    this.#removals = new Removals({
+      log,
+      node,
+      timers: runtime.timers,
+      removed: (row, records) => this.#apply(this.#sync.removed(row, records)),
+      forgot: (stream, row) => this.#apply(this.#sync.forgot(stream, row, this.#now)),
+      onFailure: options.onRemovalFailure ?? options.onFailure,
     })
     this.#unsubscribe = log.onAppended((appended) => {
       for (const frames of appended) this.#appended(frames)
@@ -162,16 +174,8 @@ export class Replicator {
   }
 
   /** This node has pruned an own stream, has redacted events of it with this record, or has forgotten a foreign one. */
-  async removed(stream: StreamKey, redaction?: Uint8Array): Promise<void> {
-    const row = await this.#options.log.headOf(stream)
-    if (Buffer.compare(stream.node, this.#options.node) !== 0) {
-      this.#apply(this.#sync.forgot(stream, row, this.#now))
-      return
-    }
-    if (row === undefined) return
-    const { prune } = await this.#options.log.records(row.number, 0, 0)
-    const redactions = redaction === undefined ? [] : [redaction]
-    this.#apply(this.#sync.removed(row, { stream, prune, redactions, next: undefined }))
+  removed(stream: StreamKey, redaction?: Uint8Array): Promise<void> {
+    return this.#removals.add(stream, redaction)
   }
 
   /** What is known of the peers. */
@@ -200,6 +204,7 @@ export class Replicator {
   close(): void {
     this.#isClosed = true
     this.#unsubscribe()
+    this.#removals.close()
     for (const { name } of this.#sync.peers()) this.#forget(name)
     this.#options.runtime.timers.clear(this.#timer)
   }

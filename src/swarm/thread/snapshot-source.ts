@@ -6,6 +6,7 @@ import type { Replicator } from '../exchange/replicator.ts'
 import type { Dialler } from '../peers/index.ts'
 import type { PeerConnection, SwarmSnapshot } from '../snapshot.ts'
 import type { Connections } from './connections.ts'
+import type { FailureLog } from './failure-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
 import { type Progress, ReplicationProgress } from './replication-progress.ts'
 import type { FromSwarm, SwarmSettings } from './thread-messages.ts'
@@ -17,6 +18,7 @@ export interface SnapshotParts {
   readonly replicator: Pick<Replicator, 'peers' | 'rows' | 'claimsOf'>
   readonly connections: Pick<Connections, 'all' | 'counters'>
   readonly dialler: Pick<Dialler, 'snapshot'>
+  readonly failures: Pick<FailureLog, 'counts'>
   readonly settings: SwarmSettings
   readonly post: (message: FromSwarm) => void
 }
@@ -89,7 +91,7 @@ export class SnapshotSource {
   }
 
   take(): SwarmSnapshot {
-    const { dialler, connections, runtime } = this.#parts
+    const { dialler, connections, failures, runtime } = this.#parts
     this.#compare()
     const { statuses, heard } = this.#progress
     return {
@@ -106,6 +108,7 @@ export class SnapshotSource {
         inboundFailures: this.#inboundFailures.counts,
         listenerErrors: 0,
         storedEvents: this.#storedEvents,
+        failures: failures.counts,
       },
     }
   }
