@@ -1,6 +1,7 @@
 export { decodeMessage, encodeMessage } from './exchange/message-codec.ts'
 export type { ReplicatedLog } from './exchange/replicated-log.ts'
-export { type PeerState, Replicator, type ReplicatorOptions, type Transport } from './exchange/replicator.ts'
+export { Replicator } from './exchange/replicator.ts'
+export type { PeerState, ReplicatorOptions, Transport } from './exchange/replicator-options.ts'
 export { OwnStreamsGate } from './own-streams-gate.ts'
 export { type Discovery, discoveryPayload, isPublic, parseDiscovery } from './peers/index.ts'
 export type { PeerConnection, PingStatistics, SwarmCounters, SwarmSnapshot } from './snapshot.ts'

@@ -106,6 +106,11 @@ export class Sync {
     this.#reports.retime(now)
   }
 
+  /** Whether this node only receives, and tells nothing of its own streams. */
+  get isReadOnly(): boolean {
+    return this.#state.isReadOnly
+  }
+
   /** From now on this node only receives, and tells nothing of its own streams, or tells all of them. */
   setReadOnly(isReadOnly: boolean): Effect[] {
     if (this.#state.isReadOnly === isReadOnly) return []
@@ -239,7 +244,10 @@ export class Sync {
   }
 
   /** The peers, for the status of a node. */
-  peers(): readonly Pick<Peer, 'name' | 'isReady' | 'clockAhead' | 'roundTripMs' | 'stored' | 'hasSameHeads'>[] {
+  peers(): readonly Pick<
+    Peer,
+    'name' | 'isReady' | 'isCongested' | 'clockAhead' | 'roundTripMs' | 'stored' | 'hasSameHeads'
+  >[] {
     return [...this.#state.peers.values()]
   }
 

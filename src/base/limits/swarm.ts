@@ -18,8 +18,14 @@ export const swarmLimits = {
   minThreadRestartMs: 1000,
   /** Longest time after which the swarm thread is started again, in milliseconds. */
   maxThreadRestartMs: 60_000,
-  /** Milliseconds for the swarm thread to say goodbye when the node stops. */
-  swarmStopMs: 2000,
+  /** Milliseconds for the swarm thread to end when the node stops. */
+  swarmStopMs: 4000,
+  /** Milliseconds for which a node that stops waits until its peers have stored its newest events. */
+  drainMs: 1500,
+  /** Milliseconds before the stop in which events count as newest; peers have reported older ones, or lag behind. */
+  drainedAppendsMs: 10_000,
+  /** Milliseconds for which the sessions of a node that stops still send and receive what waits. */
+  stopCloseMs: 1000,
   /** Milliseconds without a connection after which the node with the lower ID dials as well. */
   lowerDialsAfterMs: 5000,
   /** Shortest time before an address is dialled again, in milliseconds; doubled with each failure. */

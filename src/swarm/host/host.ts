@@ -117,10 +117,20 @@ export class Host {
   async #stop(): Promise<void> {
     this.#options.runtime.timers.clear(this.#checks)
     for (const setup of this.#setups.values()) setup.fail(new HandshakeFailure('this node stops'))
-    const closing = [...this.#sessions.values()].map((session) => session.closed)
-    for (const session of this.#sessions.values()) session.close('stopping', true)
-    await Promise.all([...closing, this.setMdns(false)])
+    await Promise.all([this.#drainSessions(), this.setMdns(false)])
     await this.#libp2p?.stop()
+  }
+
+  /** Sends and receives what waits, for a while. */
+  async #drainSessions(): Promise<void> {
+    const { timers } = this.#options.runtime
+    const sessions = [...this.#sessions.values()]
+    for (const session of sessions) session.close('stopping')
+    const deadline = timers.setTimeout(() => {
+      for (const session of sessions) session.close('stopping', true)
+    }, limits.stopCloseMs)
+    await Promise.all(sessions.map((session) => session.closed))
+    timers.clear(deadline)
   }
 
   async #start(): Promise<void> {

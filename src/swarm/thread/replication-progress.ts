@@ -2,7 +2,8 @@ import { formatStreamId, type NodeId, nodeIdOf, type PublicKey } from '../../ide
 import type { StreamKey } from '../../protocol/index.ts'
 import { nameOfStream, PeerStatuses, type PeerStatusOptions } from '../../replication/index.ts'
 import type { TableRow } from '../../sync/index.ts'
-import type { PeerState, Replicator } from '../exchange/replicator.ts'
+import type { Replicator } from '../exchange/replicator.ts'
+import type { PeerState } from '../exchange/replicator-options.ts'
 import type { PeerConnection, SwarmSnapshot } from '../snapshot.ts'
 
 type Missing = Pick<PeerConnection, 'missingHere' | 'missingThere'>

@@ -181,6 +181,7 @@ export class SwarmPart {
 
   async stop(): Promise<void> {
     const { connections, replicator, blocks, snapshots, host, store } = this.#parts
+    await replicator.drain()
     snapshots.stop()
     replicator.close()
     blocks.stop()

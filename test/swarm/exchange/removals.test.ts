@@ -20,7 +20,7 @@ function opened() {
         if (state.isBroken) throw new Error('the log cannot be read')
         return { number } as StreamHead
       },
-      records: async () => ({ prune: undefined, redactions: [], next: undefined }),
+      records: async () => ({ redactions: [] }),
     },
     node: own,
     timers,
