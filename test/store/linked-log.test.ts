@@ -163,3 +163,15 @@ test('reads for other nodes let the event loop run after a slice, and the error 
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
   )
 })
+
+test('a head table with more streams than are read at once is complete', async (t) => {
+  const store = await openSqlite(t)
+  const streams = range(0, 2 * tuning.headsPerRead)
+  await store.append(requestOf(streams.flatMap((stream) => numbered(1, 0, stream))))
+  const log = new LinkedLog(store.link(), systemRuntime)
+  t.after(() => log.close())
+  assert.deepEqual(
+    (await log.heads()).map(({ number, count }) => [number, count]),
+    streams.map((stream) => [stream, 1]),
+  )
+})

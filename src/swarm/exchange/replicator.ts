@@ -256,11 +256,12 @@ export class Replicator {
   }
 
   async #compareOwn({ from, heads: signed }: Extract<Effect, { do: 'compare-own' }>): Promise<Effect[]> {
-    const { gate, node, log } = this.#options
+    const { gate, node } = this.#options
     const compared = await this.#input.compareOwn(signed, node)
     if (compared === undefined) return this.#sync.disconnect(from, 'badHead', this.#now)
     // A peer that has nothing of this node cannot tell whether others have more.
-    const hasEvents = compared.length > 0 || !(await log.heads()).some(({ own }) => own)
+    const isOwn = ({ key }: TableRow): boolean => Buffer.compare(key.node, node) === 0
+    const hasEvents = compared.length > 0 || ![...this.#sync.rows()].some(isOwn)
     if (hasEvents) gate?.compared(from, compared)
     return []
   }
