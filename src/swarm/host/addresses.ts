@@ -27,7 +27,7 @@ export function dialAddress(text: string): Multiaddr {
   try {
     return multiaddr(text).decapsulateCode(CODE_P2P)
   } catch {
-    throw new DialFailure(`'${text}' is not a multiaddress`, { isPermanent: true })
+    throw new DialFailure(`'${text}' is not a multiaddress`)
   }
 }
 

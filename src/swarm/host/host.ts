@@ -71,7 +71,7 @@ export class Host {
       this.#dials.set(key, dial)
       return await this.#connect(peer, to, AbortSignal.any([signal, timeout.signal]))
     } catch (error) {
-      throw failureOf(dial.keyFailure ?? error)
+      throw failureOf(dial.keyFailure ?? error, Buffer.from(this.#options.key.publicKey).toString('latin1'))
     } finally {
       this.#options.runtime.timers.clear(timer)
       if (key !== undefined && this.#dials.get(key) === dial) this.#dials.delete(key)

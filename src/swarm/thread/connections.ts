@@ -275,10 +275,10 @@ export class Connections implements Transport, BlockTransport {
       await this.#host?.dial(peer, address, AbortSignal.any([timeout.signal, this.#stopping.signal]))
     } catch (error) {
       if (this.#isClosed) return
-      const { isPermanent, other } = error instanceof DialFailure ? error : { isPermanent: false, other: undefined }
+      const { isAnotherNode, other } = error instanceof DialFailure ? error : { isAnotherNode: false, other: undefined }
       const reason = messageOf(error)
       this.#dialFailures.add(reason)
-      if (dialler.dialFailed(peer, address, reason, isPermanent, this.#now, other))
+      if (dialler.dialFailed(peer, address, reason, isAnotherNode, this.#now, other))
         log.warn(`connection failed to initial peer ${nameOf(peer)}: ${reason}; it is tried again`, { address })
       else log.debug(`cannot connect to ${nameOf(peer)}: ${reason}`, { address })
     } finally {
