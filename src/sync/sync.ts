@@ -84,6 +84,12 @@ export class Sync {
     if (peer !== undefined) peer.isCongested = isCongested
   }
 
+  /** So many answers wait to be sent to a peer that it is not compared with, or that is over. New events are sent. */
+  syncCongested(name: string, isCongested: boolean): void {
+    const peer = this.#state.peers.get(name)
+    if (peer !== undefined) peer.isSyncCongested = isCongested
+  }
+
   /** Something of a peer waits to be stored, or nothing any more. While it does, the peer need not be heard. */
   inputWaits(name: string, isWaiting: boolean, now: number): void {
     const peer = this.#state.peers.get(name)

@@ -112,8 +112,9 @@ export class Replicator {
   }
 
   /** So many answers wait to be sent to a peer that its requests wait, or that is over. New events are still sent. */
-  answersWait(peer: string, areWaiting: boolean): void {
-    this.#answering.congested(peer, areWaiting)
+  syncCongested(peer: string, isCongested: boolean): void {
+    this.#sync.syncCongested(peer, isCongested)
+    this.#answering.congested(peer, isCongested)
   }
 
   /** This node has pruned an own stream, has redacted events of it with this record, or has forgotten a foreign one. */

@@ -21,7 +21,7 @@ export interface ConnectionEvents {
   /** Something has arrived that is not a message for it. */
   heard(peer: string): void
   congested(peer: string, isCongested: boolean): void
-  answersWait(peer: string, areWaiting: boolean): void
+  syncCongested(peer: string, isCongested: boolean): void
 }
 
 /** What is told about the stream of blocks: by `BlockReplicator`. */
@@ -125,7 +125,7 @@ export class Connections implements Transport, BlockTransport {
     const connection = this.#connections.get(peer)
     if (connection === undefined || connection.isClosing) return
     connection.send(message, this.#now)
-    this.#checkAnswers(connection)
+    this.#checkSync(connection)
     this.#options.changed()
   }
 
@@ -196,13 +196,13 @@ export class Connections implements Transport, BlockTransport {
     session.onCongested = (isCongested) => {
       connection.isCongested = isCongested
       if (this.#isCurrent(connection)) this.#events?.congested(peer, isCongested)
-      this.#checkAnswers(connection, true)
+      this.#checkSync(connection, true)
     }
     session.onHeard = () => {
       if (this.#isCurrent(connection)) this.#events?.heard(peer)
     }
     session.onSent = (channel) => {
-      if (channel !== 'blocks') this.#checkAnswers(connection)
+      if (channel !== 'blocks') this.#checkSync(connection)
       else if (this.#isCurrent(connection)) this.#blocks?.sent(peer)
     }
     this.#connections.set(peer, connection)
@@ -211,14 +211,14 @@ export class Connections implements Transport, BlockTransport {
     this.#blocks?.connected(peer)
   }
 
-  /** Answers wait while many are queued: a peer that reads slowly must not fill the memory. */
-  #checkAnswers(connection: PeerConnection, isForced = false): void {
-    const { session, areAnswersWaiting } = connection
-    const limit = areAnswersWaiting ? limits.congestedBytes / 2 : limits.congestedBytes
-    const areWaiting = connection.isCongested || session.waitingOn('sync') > limit
-    if ((areWaiting === areAnswersWaiting && !isForced) || !this.#isCurrent(connection)) return
-    connection.areAnswersWaiting = areWaiting
-    this.#events?.answersWait(session.peer, areWaiting)
+  /** Answers and comparisons wait while many are queued: a peer that reads slowly must not fill the memory. */
+  #checkSync(connection: PeerConnection, isForced = false): void {
+    const { session, isSyncCongested } = connection
+    const limit = isSyncCongested ? limits.congestedBytes / 2 : limits.congestedBytes
+    const isCongested = connection.isCongested || session.waitingOn('sync') > limit
+    if ((isCongested === isSyncCongested && !isForced) || !this.#isCurrent(connection)) return
+    connection.isSyncCongested = isCongested
+    this.#events?.syncCongested(session.peer, isCongested)
   }
 
   #received(connection: PeerConnection, channel: Channel, bytes: Uint8Array): void {

@@ -20,7 +20,7 @@ export class PeerConnection {
   readonly pings = new Pings()
   isCongested = false
   /** Whether requests of the peer wait until answers were sent. */
-  areAnswersWaiting = false
+  isSyncCongested = false
   /** Whether it is being closed: then messages are ignored. */
   isClosing = false
   /** Messages that have overtaken the hello, which comes over another channel; undefined since it has come. */

@@ -117,7 +117,10 @@ export class SwarmPart {
           dialler.learned(peer, addresses, source, clock.steadyMs())
           connections.wake()
         },
-        onSession: (session) => connections.add(session),
+        onSession: (session) => {
+          store.prepareToReceive()
+          connections.add(session)
+        },
         accepts: (peer) => !dialler.isKeptOut(peer, clock.steadyMs()),
         onInboundFailure: (address, reason) => {
           log.debug(`an inbound connection failed: ${reason}`, { address })

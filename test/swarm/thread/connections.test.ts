@@ -78,8 +78,8 @@ class Peer implements ConnectionEvents {
     this.events.push(`${peer[0]} congested ${isCongested}`)
   }
 
-  answersWait(peer: string, areWaiting: boolean): void {
-    this.events.push(`${peer[0]} answers wait ${areWaiting}`)
+  syncCongested(peer: string, isCongested: boolean): void {
+    this.events.push(`${peer[0]} sync congested ${isCongested}`)
   }
 }
 
@@ -270,14 +270,14 @@ test('answers wait while too many are queued, and new events only when the live 
   session.onSent('sync', 1)
   session.waitingBytes = limits.congestedBytes / 2
   session.onSent('sync', 1)
-  assert.deepEqual(a.events, ['b answers wait true', 'b answers wait false'])
+  assert.deepEqual(a.events, ['b sync congested true', 'b sync congested false'])
   session.onCongested(true)
   session.onCongested(false)
   assert.deepEqual(a.events.slice(2), [
     'b congested true',
-    'b answers wait true',
+    'b sync congested true',
     'b congested false',
-    'b answers wait false',
+    'b sync congested false',
   ])
   a.connections.pause(b.name, true)
   a.connections.pause(b.name, false)

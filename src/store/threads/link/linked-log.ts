@@ -97,6 +97,11 @@ export class LinkedLog implements Replicated {
     return received
   }
 
+  /** A peer has connected: chunks may follow. */
+  prepareToReceive(): void {
+    if (this.#ended === undefined) this.#receiving.prepare()
+  }
+
   async receiveAll(
     chunks: readonly GivenChunk[],
     { from }: Pick<ReceiveOptions, 'from'> = {},
