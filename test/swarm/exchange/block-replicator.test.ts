@@ -70,6 +70,19 @@ test('a file reaches a node over another one, and stays when its uploader is gon
   assert.deepEqual(await last.read(cid), content)
 })
 
+test('a peer that asked in vain is told at once when an upload stores the content', async (t) => {
+  const [first = assert.fail(), second = assert.fail(), other = assert.fail()] = await open(t, ['a', 'b', 'c'])
+  const content = noise(1000)
+  const cid = await other.upload(content)
+  first.connect(second)
+  await second.learn(cid)
+  await untilNotHere(first, async () => {})
+  // Without it the peer would ask again after half a minute.
+  assert.equal(await first.upload(content), cid)
+  await untilStored(second, cid, content)
+  assert.equal(first.sent.haveBlocks, 1)
+})
+
 test('named content is fetched before newer uploads', async (t) => {
   const [first, second] = await pair(t)
   const files = await Promise.all([1, 2, 3].map((seed) => first.upload(noise(1000, seed))))
@@ -188,7 +201,7 @@ test('the exchange goes on with a new link after its thread was restarted', asyn
 })
 
 test('while there is no link to the blocks, peers get no answer with a block and nothing is fetched', async (t) => {
-  const [first, second] = await pair(t)
+  const [first, second] = await pair(t, 300)
   const cid = await first.upload(noise(1000))
   first.replicator.setBlocks(undefined)
   first.connect(second)
