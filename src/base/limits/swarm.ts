@@ -68,6 +68,8 @@ export const swarmLimits = {
   streamsOfConnection: 64,
   /** Open connections to other nodes. */
   swarmConnections: 512,
+  /** Open connections of other nodes from one remote address, where several nodes may run; not of this machine. */
+  swarmConnectionsPerAddress: 64,
   /** Connections of other nodes that are being set up: all nodes of a site may restart at once. */
   pendingSwarmConnections: 256,
   /** Connections of other nodes that are accepted per second from one address, where several nodes may run. */
@@ -78,7 +80,7 @@ export const swarmLimits = {
   sessionSetupMs: 30_000,
   /** Milliseconds for which a session waits for the name and addresses of its peer. */
   identifyMs: 5000,
-  /** Milliseconds within which a message has to arrive completely. */
+  /** Milliseconds without another byte of an incomplete message, after which the session is closed. */
   incompleteMessageMs: 60_000,
   /** Milliseconds for which a session that is closed still sends and receives what waits. */
   sessionCloseMs: 5000,
