@@ -8,6 +8,8 @@ export const swarmLimits = {
   dialsAtOnce: 2,
   /** Milliseconds after which an attempt to connect is given up: long, for a swarm that starts all at once. */
   dialMs: 30_000,
+  /** Milliseconds of a round trip at which it is logged as slow. */
+  slowPingMs: 1000,
   /** Messages of a peer that may overtake its hello. */
   earlyMessages: 64,
   /** The size of these messages. */

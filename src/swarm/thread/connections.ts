@@ -11,6 +11,7 @@ import type { Transport } from '../exchange/replicator-options.ts'
 import { type Channel, DialFailure, type Host, type Session } from '../host/index.ts'
 import type { Dialler } from '../peers/index.ts'
 import { PeerConnection } from './peer-connection.ts'
+import { PingLog } from './ping-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
 
 /** What is told about connections and messages: by `Replicator`. */
@@ -53,6 +54,7 @@ const innocent: ReadonlySet<CloseReason | BlockCloseReason> = new Set([
 /** One session per peer: dialled as the dialler decides, doubles closed, messages encoded and decoded. */
 export class Connections implements Transport, BlockTransport {
   readonly #options: ConnectionsOptions
+  readonly #pings: PingLog
   /** By peer. */
   readonly #connections = new Map<string, PeerConnection>()
   readonly #counts = { dials: 0, keptOut: 0, sentBytes: 0, receivedBytes: 0 }
@@ -68,6 +70,7 @@ export class Connections implements Transport, BlockTransport {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
+    this.#pings = new PingLog(options.log, options.runtime.timers)
   }
 
   /** Set before the first session. */
@@ -110,7 +113,11 @@ export class Connections implements Transport, BlockTransport {
       return
     }
     const id = ++this.#lastId
-    const connection = new PeerConnection(id, session, this.#now)
+    const node = nameOf(peer)
+    const connection = new PeerConnection(id, session, this.#now, {
+      answered: (micros) => this.#pings.answered(node, micros),
+      failed: () => this.#pings.failed(node),
+    })
     const doubles = dialler.connected(peer, { id, direction, address }, this.#now)
     dialler.learned(peer, session.listenAddresses, 'identify', this.#now)
     session.onClose = (reason) => this.#ended(connection, reason)

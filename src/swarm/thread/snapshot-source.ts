@@ -106,6 +106,7 @@ export class SnapshotSource {
       counters: {
         ...connections.counters,
         inboundFailures: this.#inboundFailures.counts,
+        // libp2p reports no errors of listening sockets; a port that cannot be bound is a failed start.
         listenerErrors: 0,
         storedEvents: this.#storedEvents,
         failures: failures.counts,
