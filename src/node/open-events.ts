@@ -20,7 +20,7 @@ import { OwnStreamsGate, type SwarmStore } from '../swarm/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 import { ReadingMetrics } from './reading-metrics.ts'
-import { aheadOfPeers, heardOffsets, type LatestSnapshot } from './swarm-status.ts'
+import { aheadOfPeers, type LatestSnapshot, peerOffsets } from './swarm-status.ts'
 
 /** Buckets for the number of requests per group commit. */
 const powersOfTwo = Array.from({ length: 10 }, (_, exponent) => 2 ** exponent)
@@ -98,7 +98,7 @@ export async function openEvents(parts: Parts): Promise<OpenedEvents> {
       log,
       clock,
       timers,
-      heard: () => heardOffsets(swarmSnapshot?.()),
+      peerOffsets: () => peerOffsets(swarmSnapshot?.()),
       aheadOfPeers: () => aheadOfPeers(swarmSnapshot?.()),
       startReading: (job, request) => {
         const reading = store.start(job, request)

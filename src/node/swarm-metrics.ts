@@ -1,6 +1,5 @@
-import { nodeIdOf, type PublicKey } from '../identity/index.ts'
 import type { Metrics, Sample } from '../observability/metrics.ts'
-import type { PeerConnection, SwarmCounters } from '../swarm/index.ts'
+import { nodeIdOfPeer, type PeerConnection, type SwarmCounters } from '../swarm/index.ts'
 import type { LatestSnapshot } from './swarm-status.ts'
 
 const noCounters: SwarmCounters = {
@@ -110,10 +109,6 @@ function addPeerMetrics(metrics: Metrics, snapshot: LatestSnapshot): void {
   perPeer('counter', 'shoal_peer_sent_bytes_total', 'Bytes of messages to a peer.', (of) => of.sentBytes)
   perPeer('counter', 'shoal_peer_received_bytes_total', 'Bytes of messages of a peer.', (of) => of.receivedBytes)
   perPeer('counter', 'shoal_peer_useful_bytes_total', 'Bytes of new events of a peer.', (of) => of.usefulBytes)
-}
-
-function nodeIdOfPeer(peer: string): string {
-  return nodeIdOf(Buffer.from(peer, 'latin1') as Uint8Array as PublicKey)
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

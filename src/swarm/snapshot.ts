@@ -21,7 +21,7 @@ export interface SwarmSnapshot {
   /** How well nodes keep up, this one included; empty until it is known. */
   readonly statuses: Readonly<Record<NodeId, PeerStatus>>
   /** By stream ID: the highest offset that a peer has said to have, of streams of which this node has less. */
-  readonly heard: Readonly<Record<string, number>>
+  readonly peerOffsets: Readonly<Record<string, number>>
   readonly counters: SwarmCounters
 }
 

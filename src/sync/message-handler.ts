@@ -155,7 +155,12 @@ export class MessageHandler {
       return this.#parts.forkSearches.start(peer, request.name, now)
     const claim = peer.claims.get(request.name)
     if (reason === 'pruned' && claim !== undefined) claim.areRecordsFetched = false
-    this.#parts.catchUp.later(peer.name, request.name, now, request.isForkSearch ? limits.forkSearchRetryMs : undefined)
+    this.#parts.catchUp.askLater(
+      peer.name,
+      request.name,
+      now,
+      request.isForkSearch ? limits.forkSearchRetryMs : undefined,
+    )
     return this.#parts.catchUp.ask(now)
   }
 }

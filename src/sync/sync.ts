@@ -95,11 +95,11 @@ export class Sync {
     const peer = this.#state.peers.get(name)
     if (peer === undefined) return
     peer.hasWaitingInput = isWaiting
-    this.heard(name, now)
+    this.bytesArrived(name, now)
   }
 
   /** Bytes of a peer have arrived, though not a whole message. */
-  heard(name: string, now: number): void {
+  bytesArrived(name: string, now: number): void {
     const peer = this.#state.peers.get(name)
     if (peer === undefined) return
     peer.heard(now)
@@ -143,7 +143,7 @@ export class Sync {
     if (request !== undefined) this.#forkSearches.close(request)
     this.#state.table.delete(stream)
     if (row !== undefined) this.#state.table.set(row)
-    this.#catchUp.again(name)
+    this.#catchUp.lookAgain(name)
     return this.#catchUp.ask(now)
   }
 
@@ -238,7 +238,7 @@ export class Sync {
       // Its answer may be in what waits to be stored, or behind it.
       if (peers.get(request.peer)?.hasWaitingInput === true && requests.extend(request, now)) continue
       this.#forkSearches.close(request)
-      this.#catchUp.later(request.peer, request.name, now)
+      this.#catchUp.askLater(request.peer, request.name, now)
     }
     effects.push(...this.#spread.tick(now), ...this.#reports.tick(now))
     return [...effects, ...this.#catchUp.ask(now)]

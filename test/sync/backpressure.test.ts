@@ -93,7 +93,7 @@ test('the time for an answer starts again when the input of a peer was stored, a
     const sync = connectedTo('a', 'b')
     for (const peer of ['a', 'b']) sync.received(peer, claimOf(rowOf(1, 5)), 0)
     const at = limits.wantTimeoutMs - 1
-    if (news === 'heard') sync.heard('a', at)
+    if (news === 'heard') sync.bytesArrived('a', at)
     else for (const waits of [true, false]) sync.inputWaits('a', waits, at)
     assert.deepEqual(sent(runUntil(sync, at + limits.wantTimeoutMs - 1, 'b'), 'want'), [])
     assert.equal(sent(runUntil(sync, at + limits.wantTimeoutMs, 'b'), 'want')[0]?.to, 'b')

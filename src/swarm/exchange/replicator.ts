@@ -101,8 +101,8 @@ export class Replicator {
   }
 
   /** Bytes of a message of a peer have arrived, but not the whole message. */
-  heard(peer: string): void {
-    this.#sync.heard(peer, this.#now)
+  bytesArrived(peer: string): void {
+    this.#sync.bytesArrived(peer, this.#now)
   }
 
   /** So much waits to be sent to a peer that new events are left out and its requests wait, or that is over. */

@@ -26,7 +26,7 @@ export function protocolOf(channel: Channel): string {
 
 export interface ChannelEvents {
   /** Bytes have arrived. */
-  heard(): void
+  bytesArrived(): void
   message(bytes: Buffer): void
   /** A message has left the queue. */
   sent(bytes: number): void
@@ -164,7 +164,7 @@ export class ChannelStream {
     this.receivedBytes += bytes.length
     if (this.#isClosed) return
     this.#reader.push(bytes)
-    this.#events?.heard()
+    this.#events?.bytesArrived()
     this.#deliver()
   }
 
@@ -247,7 +247,7 @@ export class ChannelStream {
 }
 
 const ignored: ChannelEvents = {
-  heard: () => {},
+  bytesArrived: () => {},
   message: () => {},
   sent: () => {},
   queueChanged: () => {},

@@ -4,12 +4,12 @@ import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import { decodeBase64 } from '../../identity/index.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import { addressText, availableEndpoints, dialAddress, isLoopback, nameOf } from './addresses.ts'
+import { addressText, availableEndpoints, dialAddress, isLoopback, nameOfPeer } from './addresses.ts'
 import { type Channel, channels, protocolOf } from './channel.ts'
 import { anotherNode, DialFailure, failureOf, HandshakeFailure, reasonOf } from './dial-failure.ts'
 import type { HostOptions } from './host-options.ts'
 import { createNode } from './libp2p-node.ts'
-import { Discovery } from './mdns/discovery.ts'
+import { MdnsDiscovery } from './mdns/discovery.ts'
 import { serviceName } from './mdns/service-name.ts'
 import { type Session, StreamSession } from './session.ts'
 import { ConnectionSetup } from './setup.ts'
@@ -34,7 +34,7 @@ export class Host {
   #unreadBytes = 0
   #stopping: Promise<void> | undefined
   readonly #swarmKey: Buffer
-  #discovery: Discovery | undefined
+  #discovery: MdnsDiscovery | undefined
   #mdnsChange: Promise<void> = Promise.resolve()
 
   private constructor(options: HostOptions) {
@@ -97,7 +97,7 @@ export class Host {
       this.#discovery = undefined
       return
     }
-    this.#discovery ??= await Discovery.start({
+    this.#discovery ??= await MdnsDiscovery.start({
       service: serviceName(this.#swarmKey, topic),
       self: Buffer.from(key.publicKey).toString('latin1'),
       listening: () => this.addresses,
@@ -170,7 +170,7 @@ export class Host {
     const abort = (): void => setup.fail(signal.reason)
     signal.addEventListener('abort', abort)
     try {
-      const found = nameOf(connection.remotePeer)
+      const found = nameOfPeer(connection.remotePeer)
       if (found !== peer) throw anotherNode(found)
       for (const channel of channels) setup.add(channel, await connection.newStream(protocolOf(channel), { signal }))
       return await this.#sessionOf(setup, peer)
@@ -196,7 +196,7 @@ export class Host {
   }
 
   async #accept(setup: ConnectionSetup): Promise<void> {
-    const peer = nameOf(setup.connection.remotePeer)
+    const peer = nameOfPeer(setup.connection.remotePeer)
     if (peer === undefined) throw new HandshakeFailure('the key of the node is not an Ed25519 key')
     await this.#sessionOf(setup, peer)
   }

@@ -8,7 +8,7 @@ import { createLibp2p } from 'libp2p'
 import { limits } from '../../base/limits.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
-import { nameOf } from './addresses.ts'
+import { nameOfPeer } from './addresses.ts'
 import { HandshakeFailure } from './dial-failure.ts'
 import { InboundLimit } from './inbound-limit.ts'
 import { boundedYamux } from './muxer.ts'
@@ -59,7 +59,7 @@ export async function createNode(options: Libp2pOptions): Promise<Libp2p> {
         return !isAdmitted
       },
       denyInboundEncryptedConnection: (peer) => {
-        const name = nameOf(peer)
+        const name = nameOfPeer(peer)
         return name === undefined || !options.accepts(name)
       },
     },

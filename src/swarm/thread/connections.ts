@@ -1,6 +1,5 @@
 import { messageOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import { nodeIdOf, type PublicKey } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
@@ -9,7 +8,7 @@ import type { BlockCloseReason, CloseReason, Message } from '../../sync/index.ts
 import type { BlockTransport } from '../exchange/block-replicator.ts'
 import type { Transport } from '../exchange/replicator-options.ts'
 import { type Channel, DialFailure, type Host, type Session } from '../host/index.ts'
-import type { Dialler } from '../peers/index.ts'
+import { type Dialler, nodeIdOfPeer } from '../peers/index.ts'
 import { PeerConnection } from './peer-connection.ts'
 import { PingLog } from './ping-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
@@ -20,7 +19,7 @@ export interface ConnectionEvents {
   disconnected(peer: string): void
   received(peer: string, message: Message): void
   /** Something has arrived that is not a message for it. */
-  heard(peer: string): void
+  bytesArrived(peer: string): void
   congested(peer: string, isCongested: boolean): void
   syncCongested(peer: string, isCongested: boolean): void
 }
@@ -113,7 +112,7 @@ export class Connections implements Transport, BlockTransport {
       return
     }
     const id = ++this.#lastId
-    const node = nameOf(peer)
+    const node = nodeIdOfPeer(peer)
     const connection = new PeerConnection(id, session, this.#now, {
       answered: (micros) => this.#pings.answered(node, micros),
       failed: () => this.#pings.failed(node),
@@ -149,7 +148,7 @@ export class Connections implements Transport, BlockTransport {
       this.#options.dialler.keepOut(peer, this.#now)
       this.#counts.keptOut++
     }
-    this.#options.log.warn(`closing the connection to ${nameOf(peer)}: ${reason}`, {
+    this.#options.log.warn(`closing the connection to ${nodeIdOfPeer(peer)}: ${reason}`, {
       address: connection.session.address,
     })
     connection.session.close(reason, !innocent.has(reason))
@@ -205,15 +204,15 @@ export class Connections implements Transport, BlockTransport {
       if (this.#isCurrent(connection)) this.#events?.congested(peer, isCongested)
       this.#checkSync(connection, true)
     }
-    session.onHeard = () => {
-      if (this.#isCurrent(connection)) this.#events?.heard(peer)
+    session.onBytes = () => {
+      if (this.#isCurrent(connection)) this.#events?.bytesArrived(peer)
     }
     session.onSent = (channel) => {
       if (channel !== 'blocks') this.#checkSync(connection)
       else if (this.#isCurrent(connection)) this.#blocks?.sent(peer)
     }
     this.#connections.set(peer, connection)
-    this.#options.log.info(`connected to ${nameOf(peer)}`, { address, direction })
+    this.#options.log.info(`connected to ${nodeIdOfPeer(peer)}`, { address, direction })
     this.#events?.connected(peer)
     this.#blocks?.connected(peer)
   }
@@ -238,7 +237,7 @@ export class Connections implements Transport, BlockTransport {
           if (this.#isCurrent(connection)) this.#events?.received(peer, message)
     } catch (error) {
       if (!(error instanceof MalformedBytes)) throw error
-      this.#options.log.debug(`malformed message of ${nameOf(peer)}: ${error.message}`)
+      this.#options.log.debug(`malformed message of ${nodeIdOfPeer(peer)}: ${error.message}`)
       this.close(peer, 'malformedMessage')
     }
     this.#options.changed()
@@ -260,7 +259,7 @@ export class Connections implements Transport, BlockTransport {
     connection.isClosing = true
     dialler.disconnected(peer, connection.id, reason, this.#now)
     if (this.#connections.get(peer) === connection) {
-      log.info(`disconnected from ${nameOf(peer)}: ${reason}`, { address })
+      log.info(`disconnected from ${nodeIdOfPeer(peer)}: ${reason}`, { address })
       this.#forget(connection)
     }
     this.wake()
@@ -286,15 +285,11 @@ export class Connections implements Transport, BlockTransport {
       const reason = messageOf(error)
       this.#dialFailures.add(reason)
       if (dialler.dialFailed(peer, address, reason, isAnotherNode, this.#now, other))
-        log.warn(`connection failed to initial peer ${nameOf(peer)}: ${reason}; it is tried again`, { address })
-      else log.debug(`cannot connect to ${nameOf(peer)}: ${reason}`, { address })
+        log.warn(`connection failed to initial peer ${nodeIdOfPeer(peer)}: ${reason}; it is tried again`, { address })
+      else log.debug(`cannot connect to ${nodeIdOfPeer(peer)}: ${reason}`, { address })
     } finally {
       runtime.timers.clear(timer)
     }
     this.wake()
   }
-}
-
-export function nameOf(peer: string): string {
-  return nodeIdOf(Buffer.from(peer, 'latin1') as Uint8Array as PublicKey)
 }

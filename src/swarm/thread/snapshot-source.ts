@@ -31,7 +31,7 @@ export class SnapshotSource {
   readonly #comparing: ReplicationProgress
   #settings: SwarmSettings
   #storedEvents = 0
-  #progress: Progress = { statuses: {}, heard: {}, missing: new Map() }
+  #progress: Progress = { statuses: {}, peerOffsets: {}, missing: new Map() }
   #compareFrom = Number.NEGATIVE_INFINITY
   #postedAt = Number.NEGATIVE_INFINITY
   #listens: () => readonly string[] = () => []
@@ -93,7 +93,7 @@ export class SnapshotSource {
   take(): SwarmSnapshot {
     const { dialler, connections, failures, runtime } = this.#parts
     this.#compare()
-    const { statuses, heard } = this.#progress
+    const { statuses, peerOffsets } = this.#progress
     return {
       wallMs: nowMs(runtime.clock),
       steadyMs: runtime.clock.steadyMs(),
@@ -102,7 +102,7 @@ export class SnapshotSource {
       connections: this.#connections(),
       knownPeers: dialler.snapshot(),
       statuses,
-      heard,
+      peerOffsets,
       counters: {
         ...connections.counters,
         inboundFailures: this.#inboundFailures.counts,

@@ -7,9 +7,9 @@ import { LinkedLog } from '../../store/linked/index.ts'
 import type { Effect } from '../../sync/index.ts'
 import { Replicator } from '../exchange/replicator.ts'
 import { Host } from '../host/index.ts'
-import { Dialler, type Discovery } from '../peers/index.ts'
+import { Dialler, type Discovery, nodeIdOfPeer } from '../peers/index.ts'
 import { BlockPart } from './block-part.ts'
-import { Connections, nameOf } from './connections.ts'
+import { Connections } from './connections.ts'
 import { FailureLog } from './failure-log.ts'
 import { initialPeersOf } from './initial-peers.ts'
 import { RemoteGate } from './remote-gate.ts'
@@ -233,7 +233,7 @@ export class SwarmPart {
     const { dialler, connections, log } = this.#parts
     const { peers, problems } = initialPeersOf(texts)
     for (const problem of problems) log.warn(problem)
-    for (const { peer, address } of peers) log.info(`added initial peer ${nameOf(peer)}`, { address })
+    for (const { peer, address } of peers) log.info(`added initial peer ${nodeIdOfPeer(peer)}`, { address })
     dialler.setInitialPeers(peers, this.#runtime.clock.steadyMs())
     connections.wake()
   }
@@ -254,9 +254,9 @@ function threadWatch(post: Post) {
 
 function reportText({ is, stream, peer }: Extract<Effect, { do: 'report' }>): string {
   const name = streamName(stream)
-  if (is === 'fork') return `${nameOf(peer)} has evidence that the stream ${name} was forked: it is frozen`
-  if (is === 'own-stream-ahead') return `${nameOf(peer)} has more events of the own stream ${name} than this node`
-  return `${nameOf(peer)} has events of ${name} from the future: they wait until the clock has reached them`
+  if (is === 'fork') return `${nodeIdOfPeer(peer)} has evidence that the stream ${name} was forked: it is frozen`
+  if (is === 'own-stream-ahead') return `${nodeIdOfPeer(peer)} has more events of the own stream ${name} than this node`
+  return `${nodeIdOfPeer(peer)} has events of ${name} from the future: they wait until the clock has reached them`
 }
 
 function streamName({ node, number }: StreamKey): string {

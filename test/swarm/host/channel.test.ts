@@ -14,7 +14,7 @@ function opened() {
   const ignore = (): void => {}
   const message = (bytes: Buffer): void => void messages.push(bytes)
   channel.start({
-    heard: ignore,
+    bytesArrived: ignore,
     message,
     sent: ignore,
     queueChanged: ignore,

@@ -70,7 +70,7 @@ class Peer implements ConnectionEvents {
     this.events.push(`${peer[0]}:${is}`)
   }
 
-  heard(peer: string): void {
+  bytesArrived(peer: string): void {
     this.events.push(`${peer[0]} heard`)
   }
 
@@ -138,7 +138,7 @@ test('messages about blocks have a channel of their own, and the exchange is tol
   await settled()
   assert.deepEqual(a.sessions[0]?.sent.at(-1)?.channel, 'blocks')
   assert.deepEqual(new Set(told.splice(0)), new Set(['a has sent to b', 'b gets 3 bytes of a']))
-  b.sessions[0]?.onHeard()
+  b.sessions[0]?.onBytes()
   assert.equal(b.events.at(-1), 'a heard')
   a.connections.sendBlocks(b.name, Buffer.of(0))
   await settled()

@@ -58,7 +58,7 @@ export class FakeSession implements Session {
   readonly listenAddresses: readonly string[]
   onMessage: Session['onMessage'] = () => {}
   onCongested: Session['onCongested'] = () => {}
-  onHeard: Session['onHeard'] = () => {}
+  onBytes: Session['onBytes'] = () => {}
   onSent: Session['onSent'] = () => {}
   onClose: Session['onClose'] = () => {}
   readonly sent: { readonly channel: string; readonly bytes: Uint8Array }[] = []
