@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemCode } from '../base/errors.ts'
 
@@ -20,13 +20,25 @@ export function pathFileOf(folder: string): string {
   return join(folder, 'control.path')
 }
 
+/** Notes in the data folder that its control socket is outside of it. */
+export function writePathFile(folder: string, socket: string): void {
+  writeFileSync(pathFileOf(folder), `${socket}\n${identityOf(folder)}\n`, { mode: 0o600 })
+}
+
 /** The path of the control socket of a data folder. It exists while the node runs, or after it was killed. */
 export function controlSocketOf(folder: string): string {
   try {
-    const elsewhere = readFileSync(pathFileOf(folder), 'utf8').trim()
-    if (elsewhere !== '') return elsewhere
+    const [elsewhere = '', identity] = readFileSync(pathFileOf(folder), 'utf8').split('\n')
+    // In a copy of a data folder the file names the socket of the original's node.
+    if (elsewhere !== '' && identity === identityOf(folder)) return elsewhere
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error
   }
   return join(folder, socketName)
+}
+
+/** Device and inode: a copy has others, a folder that was moved has the same. */
+function identityOf(folder: string): string {
+  const { dev, ino } = statSync(folder, { bigint: true })
+  return `${dev}:${ino}`
 }

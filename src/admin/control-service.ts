@@ -1,7 +1,7 @@
 import { type Connections, HttpService, ParseQueue } from '../api/index.ts'
 import type { Logger } from '../logging/index.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
-import { type AdminParts, adminRoutes } from './routes/index.ts'
+import { type AdminParts, controlRoutes } from './routes/index.ts'
 
 interface Parts extends Runtime, AdminParts {
   readonly connections: Connections
@@ -12,7 +12,7 @@ interface Parts extends Runtime, AdminParts {
 export function controlService(parts: Parts): HttpService {
   const { connections, log, clock, timers } = parts
   return new HttpService({
-    routes: adminRoutes(parts),
+    routes: controlRoutes(parts),
     parseQueue: new ParseQueue(timers),
     connections,
     log,

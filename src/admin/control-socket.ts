@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -7,7 +7,7 @@ import { limits } from '../base/limits.ts'
 import { ConnectionLimit } from '../listening/connection-limit.ts'
 import type { Logger } from '../logging/index.ts'
 import { sleep, type Timers } from '../runtime/timers.ts'
-import { controlSocketOf, isTooLongForSocket, pathFileOf, socketName } from './control-path.ts'
+import { controlSocketOf, isTooLongForSocket, pathFileOf, socketName, writePathFile } from './control-path.ts'
 
 export interface ControlSocketOptions {
   /** The data folder, locked by this process. */
@@ -53,7 +53,7 @@ export class ControlSocket {
     try {
       // Only for its owner, whatever the umask is.
       const made = mkdtempSync(join(temporaryFolder, 'shoal-'))
-      writeFileSync(pathFileOf(folder), `${join(made, socketName)}\n`, { mode: 0o600 })
+      writePathFile(folder, join(made, socketName))
       const opened = await ControlSocket.#openIn(made, options, () => removeStale(folder))
       log.info(`The control socket is \`${opened.path}\`, since it cannot be in the data folder: ${messageOf(reason)}.`)
       return opened

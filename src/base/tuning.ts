@@ -23,6 +23,10 @@ export const tuning = {
   sliceMs: 10,
   /** Time slice of reads for other nodes in milliseconds, before messages of other nodes are processed. */
   peerReadSliceMs: 4,
+  /** Rows of the head table that the swarm thread reads at once. */
+  headsPerRead: 128,
+  /** Checkpoints of a stream that the swarm thread reads at once. */
+  checkpointsPerRead: 256,
   /** Minimum interval of snapshots of the swarm in milliseconds, while something changes. */
   swarmSnapshotMs: 1000,
   /** Interval of snapshots of the swarm in milliseconds, while nothing changes. */

@@ -1,5 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
-import { controlSocketOf } from '../admin/control-path.ts'
+import { controlSocketOf, isTooLongForSocket } from '../admin/control-path.ts'
 import { failure, messageOf, type ShoalError, systemCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { accessDenied, lockHolder } from '../store/index.ts'
@@ -55,11 +55,15 @@ export class ControlClient {
   }
 
   #socketPath(): string {
+    let path: string
     try {
-      return controlSocketOf(this.#folder)
+      path = controlSocketOf(this.#folder)
     } catch (error) {
       throw accessDenied(this.#folder, error) ?? error
     }
+    // A node would have its socket elsewhere, and a file that names it.
+    if (isTooLongForSocket(path)) throw new NoNode('the data directory names no control socket')
+    return path
   }
 
   #response(outgoing: ClientRequest, text: string, sent: ControlRequest): Promise<IncomingMessage> {

@@ -37,7 +37,7 @@ export interface EventsOptions {
   /** Makes publishing wait after a doubtful start; without one it never waits. */
   readonly gate?: PublishGate | undefined
   /** By stream, the highest offset that another node is known to have; none while there are no other nodes. */
-  readonly heard?: () => OffsetMap
+  readonly peerOffsets?: () => OffsetMap
   /** Called with the number of events after each publish. */
   readonly published?: (events: number) => void
 }
@@ -130,7 +130,7 @@ export class Events {
     this.#offsetsWaiting++
     try {
       const present = await this.#unlessClosing(() => presentOffsets(this.#store))
-      return { present, toReplicate: toReplicate(present, this.#options.heard?.() ?? {}) }
+      return { present, toReplicate: toReplicate(present, this.#options.peerOffsets?.() ?? {}) }
     } finally {
       this.#offsetsWaiting--
     }

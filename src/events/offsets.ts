@@ -6,10 +6,12 @@ export type OffsetMap = Readonly<Record<string, number>>
 
 /**
  * By stream: how many events other nodes have and this one lacks. Complete streams are left out.
- * @param heard by stream, the highest offset that a node of the swarm has, as far as this one knows
+ * @param peerOffsets by stream, the highest offset that a node of the swarm has, as far as this one knows
  */
-export function toReplicate(present: OffsetMap, heard: OffsetMap): OffsetMap {
-  const missing = Object.entries(heard).map(([stream, offset]) => [stream, offset - (present[stream] ?? -1)] as const)
+export function toReplicate(present: OffsetMap, peerOffsets: OffsetMap): OffsetMap {
+  const missing = Object.entries(peerOffsets).map(
+    ([stream, offset]) => [stream, offset - (present[stream] ?? -1)] as const,
+  )
   return Object.fromEntries(missing.filter(([, count]) => count > 0))
 }
 

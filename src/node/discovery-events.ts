@@ -2,11 +2,11 @@ import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Events, Reading } from '../events/index.ts'
 import { linesOf } from '../files/index.ts'
-import { nodeAppId, nodeIdOf, type PublicKey } from '../identity/index.ts'
+import { nodeAppId, type PublicKey } from '../identity/index.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { sleep, type Timers } from '../runtime/timers.ts'
 import { type BackgroundNotice, BackgroundReporter, refusalIn } from '../store/index.ts'
-import { type Discovery, discoveryPayload, isPublic, parseDiscovery } from '../swarm/index.ts'
+import { type Discovery, discoveryPayload, isPublic, nodeIdOfPeer, parseDiscovery } from '../swarm/index.ts'
 
 interface EventLine {
   readonly type: string
@@ -166,8 +166,4 @@ export class DiscoveryEvents {
 /** While nothing can be published, the reason is reported by what refuses it. */
 function isReportedElsewhere(error: unknown): boolean {
   return error instanceof ShoalError && (error.code === 'ERR_OWN_STREAMS_UNCERTAIN' || error.code === 'ERR_CLOCK')
-}
-
-function nodeIdOfPeer(peer: string): string {
-  return nodeIdOf(Buffer.from(peer, 'latin1') as Uint8Array as PublicKey)
 }

@@ -3,7 +3,7 @@ import { nodeAppId, nodeIdOf } from '../identity/index.ts'
 import { clampSettings, type SettingsChange, type SettingsDocument } from '../settings/index.ts'
 import { makeFolders, SqliteEventStore, topicFile, topicsFolder } from '../store/index.ts'
 import { OwnStreamsGate } from '../swarm/index.ts'
-import { aheadOfPeers, heardOffsets } from './swarm-status.ts'
+import { aheadOfPeers, peerOffsets } from './swarm-status.ts'
 import type { TopicParts } from './topic-parts.ts'
 
 interface OpenedEvents {
@@ -67,7 +67,7 @@ function eventsOf(store: SqliteEventStore, gate: OwnStreamsGate | undefined, par
     log: log.module('events'),
     clock,
     timers,
-    heard: () => heardOffsets(swarm?.()),
+    peerOffsets: () => peerOffsets(swarm?.()),
     aheadOfPeers: () => aheadOfPeers(swarm?.()),
     startReading: (job, request) => {
       const reading = store.start(job, request)

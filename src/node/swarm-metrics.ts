@@ -1,6 +1,5 @@
-import { nodeIdOf, type PublicKey } from '../identity/index.ts'
 import type { Metrics, Sample } from '../observability/metrics.ts'
-import type { PeerConnection, SwarmCounters } from '../swarm/index.ts'
+import { nodeIdOfPeer, type PeerConnection, type SwarmCounters } from '../swarm/index.ts'
 import type { LatestSnapshot } from './swarm-status.ts'
 
 const noCounters: SwarmCounters = {
@@ -13,6 +12,7 @@ const noCounters: SwarmCounters = {
   sentBytes: 0,
   receivedBytes: 0,
   storedEvents: 0,
+  failures: { replication: 0, removal: 0, blocks: 0, settings: 0 },
 }
 
 /** The metrics of the swarm, from the latest snapshot. */
@@ -72,6 +72,10 @@ function addTotals(metrics: Metrics, snapshot: LatestSnapshot): void {
   total('shoal_swarm_sent_bytes_total', 'Bytes of messages to other nodes.', ({ sentBytes }) => sentBytes)
   total('shoal_swarm_received_bytes_total', 'Bytes of messages of other nodes.', (counters) => counters.receivedBytes)
   total('shoal_swarm_stored_events_total', 'Stored events of other nodes.', ({ storedEvents }) => storedEvents)
+  metrics.counted('shoal_swarm_failures_total', 'Failures of the swarm thread, by what it was doing.', () => {
+    const counts = Object.entries(snapshot()?.counters.failures ?? noCounters.failures)
+    return counts.map(([work, value]) => ({ labels: { work }, value }))
+  })
 }
 
 function addPeerMetrics(metrics: Metrics, snapshot: LatestSnapshot): void {
@@ -105,10 +109,6 @@ function addPeerMetrics(metrics: Metrics, snapshot: LatestSnapshot): void {
   perPeer('counter', 'shoal_peer_sent_bytes_total', 'Bytes of messages to a peer.', (of) => of.sentBytes)
   perPeer('counter', 'shoal_peer_received_bytes_total', 'Bytes of messages of a peer.', (of) => of.receivedBytes)
   perPeer('counter', 'shoal_peer_useful_bytes_total', 'Bytes of new events of a peer.', (of) => of.usefulBytes)
-}
-
-function nodeIdOfPeer(peer: string): string {
-  return nodeIdOf(Buffer.from(peer, 'latin1') as Uint8Array as PublicKey)
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

@@ -15,8 +15,8 @@ export function swarmInfo(node: NodeId, latest: LatestSnapshot | undefined): Swa
 }
 
 /** By stream: the highest offset that another node is known to have. */
-export function heardOffsets(snapshot: SwarmSnapshot | undefined): OffsetMap {
-  return snapshot?.heard ?? {}
+export function peerOffsets(snapshot: SwarmSnapshot | undefined): OffsetMap {
+  return snapshot?.peerOffsets ?? {}
 }
 
 /** By how many microseconds the own wall clock is ahead of those of the connected peers. */

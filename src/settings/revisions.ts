@@ -25,8 +25,8 @@ export interface SettingsLog {
   /** The data folder, for error messages that suggest a command. */
   readonly folder?: string
   revision(number: number): StoredRevision | undefined
-  /** All revisions, newest first. */
-  revisions(): Iterable<StoredRevision>
+  /** The revisions, newest first; all of them, or at most a number. */
+  revisions(most?: number): Iterable<StoredRevision>
   append(entry: Omit<StoredRevision, 'revision'>): number
   /** Replaces the seal of a revision, after this version of shoal has validated it. */
   reseal(revision: number, seal: string): void

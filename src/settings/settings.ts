@@ -197,9 +197,9 @@ export class Settings {
     return stored
   }
 
-  /** All revisions, newest first. */
-  *history(): Generator<HistoryEntry> {
-    for (const { revision, time, origin, document, isDamaged } of this.#log.revisions())
+  /** The newest revisions, newest first. */
+  *history(most: number): Generator<HistoryEntry> {
+    for (const { revision, time, origin, document, isDamaged } of this.#log.revisions(most))
       yield {
         revision,
         time,

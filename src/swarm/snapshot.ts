@@ -21,7 +21,7 @@ export interface SwarmSnapshot {
   /** How well nodes keep up, this one included; empty until it is known. */
   readonly statuses: Readonly<Record<NodeId, PeerStatus>>
   /** By stream ID: the highest offset that a peer has said to have, of streams of which this node has less. */
-  readonly heard: Readonly<Record<string, number>>
+  readonly peerOffsets: Readonly<Record<string, number>>
   readonly counters: SwarmCounters
 }
 
@@ -85,4 +85,17 @@ export interface SwarmCounters {
   readonly receivedBytes: number
   /** Events of other nodes that were stored. */
   readonly storedEvents: number
+  readonly failures: SwarmFailures
+}
+
+/** Failures of the swarm thread, by what it was doing. */
+export interface SwarmFailures {
+  /** Reading or writing events for peers. */
+  readonly replication: number
+  /** Telling peers that events were pruned or redacted. */
+  readonly removal: number
+  /** Reading or writing blocks of files for peers. */
+  readonly blocks: number
+  /** Applying changed settings. */
+  readonly settings: number
 }

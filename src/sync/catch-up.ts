@@ -137,19 +137,19 @@ export class CatchUp {
   }
 
   /** The stream is looked at again, because something of it has changed. */
-  again(name: string): void {
+  lookAgain(name: string): void {
     this.#changed.add(name)
   }
 
   /** A peer may be asked for a stream at once. */
-  now(peer: string, name: string, now: number): void {
+  askNow(peer: string, name: string, now: number): void {
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     if (claim !== undefined) claim.askFrom = now
     this.#changed.add(name)
   }
 
   /** A peer is not asked for a stream for a while. */
-  later(peer: string, name: string, now: number, ms: number = limits.wantRetryMs): void {
+  askLater(peer: string, name: string, now: number, ms: number = limits.wantRetryMs): void {
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     if (claim !== undefined) claim.askFrom = now + ms
     this.#changed.add(name)
@@ -158,7 +158,7 @@ export class CatchUp {
   /** Ends a request, and leaves its peer alone for a while. */
   giveUp(request: Request, now: number, ms?: number): void {
     this.#state.requests.close(request)
-    this.later(request.peer, request.name, now, ms)
+    this.askLater(request.peer, request.name, now, ms)
   }
 
   /** A peer is gone. */

@@ -127,14 +127,14 @@ export class MessageHandler {
     const { table, options } = this.#state
     peer.clockAhead = time - options.wallClock()
     // A comparison is left out while much waits to be sent: the next digest starts it again.
-    if (peer.isCongested) return []
+    if (!peer.takesComparisons) return []
     peer.hasSameHeads = Buffer.compare(digest, table.digest()) === 0
     if (peer.hasSameHeads) return []
     return [send(peer.name, { is: 'buckets', digests: table.buckets() })]
   }
 
   #comparedBuckets(peer: Peer, { digests }: BucketsMessage): Effect[] {
-    if (peer.isCongested) return []
+    if (!peer.takesComparisons) return []
     const differing = this.#state.table.differing(digests)
     return differing.length === 0 ? [] : this.#parts.spread.headsTo(peer.name, differing, differing)
   }
@@ -142,7 +142,7 @@ export class MessageHandler {
   #claimed(peer: Peer, { entries, answer }: HeadsMessage, now: number): Effect[] {
     const { catchUp, spread } = this.#parts
     const claimed = catchUp.claims(peer, entries, now)
-    const isAnswered = answer.length > 0 && !peer.isCongested && this.#state.peers.has(peer.name)
+    const isAnswered = answer.length > 0 && peer.takesComparisons && this.#state.peers.has(peer.name)
     return [...claimed, ...(isAnswered ? spread.headsTo(peer.name, answer, []) : []), ...catchUp.ask(now)]
   }
 
@@ -153,14 +153,19 @@ export class MessageHandler {
     const claim = peer.claims.get(request.name)
     if (claim?.isFrozen === true && request.kind !== 'evidence') {
       claim.prefix = reason === 'pruned' && !claim.areRecordsFetched ? 'pruned' : 'fetched'
-      this.#parts.catchUp.again(request.name)
+      this.#parts.catchUp.lookAgain(request.name)
       return this.#parts.catchUp.ask(now)
     }
     // The peer has other frames there, so the two chains differ before.
     if (reason === 'notABorder' && request.kind === 'events' && !request.isForkSearch)
       return this.#parts.forkSearches.start(peer, request.name, now)
     if (reason === 'pruned' && claim !== undefined) claim.areRecordsFetched = false
-    this.#parts.catchUp.later(peer.name, request.name, now, request.isForkSearch ? limits.forkSearchRetryMs : undefined)
+    this.#parts.catchUp.askLater(
+      peer.name,
+      request.name,
+      now,
+      request.isForkSearch ? limits.forkSearchRetryMs : undefined,
+    )
     return this.#parts.catchUp.ask(now)
   }
 }

@@ -81,17 +81,17 @@ export class Outcomes {
     if (claim?.isFrozen === true && wasWanted && outcome !== 'stored' && outcome !== 'failed') {
       // What is here is not the start of what the peer has, or cannot be continued now: the evidence does not wait for it.
       claim.prefix = 'fetched'
-      catchUp.again(name)
+      catchUp.lookAgain(name)
       return []
     }
     const canStart = peer !== undefined && !requests.isBusy(name) && requests.hasRoomFor(from)
     // Without room the events are asked for later, which shows the same.
     if (outcome === 'contradicts' && canStart) return forkSearches.start(peer, name, now)
-    if (outcome === 'early' || outcome === 'noRoom') catchUp.later(from, name, now, limits.unstorableRetryMs)
-    else if (outcome === 'failed') catchUp.later(from, name, now, limits.failureRetryMs)
-    else if (outcome === 'stored') catchUp.again(name)
-    else if (wasWanted) catchUp.later(from, name, now)
-    else catchUp.now(from, name, now)
+    if (outcome === 'early' || outcome === 'noRoom') catchUp.askLater(from, name, now, limits.unstorableRetryMs)
+    else if (outcome === 'failed') catchUp.askLater(from, name, now, limits.failureRetryMs)
+    else if (outcome === 'stored') catchUp.lookAgain(name)
+    else if (wasWanted) catchUp.askLater(from, name, now)
+    else catchUp.askNow(from, name, now)
     return []
   }
 
@@ -125,11 +125,11 @@ export class Outcomes {
     const { peer, name, from } = request
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     this.#state.requests.close(request)
-    if (outcome === 'failed' || claim === undefined) catchUp.later(peer, name, now)
+    if (outcome === 'failed' || claim === undefined) catchUp.askLater(peer, name, now)
     else if (next === undefined || next <= from) {
       claim.areRecordsFetched = true
       if (claim.prefix === 'pruned') claim.prefix = outcome === 'applied' ? 'wanted' : 'fetched'
-      catchUp.again(name)
+      catchUp.lookAgain(name)
     } else {
       const { id } = this.#state.requests.open({ peer, name, kind: 'records', from: next }, now)
       return [send(peer, { is: 'want-records', id, stream: claim.stream, from: next, to: claim.count })]
@@ -172,7 +172,7 @@ export class Outcomes {
     const name = nameOfStream(row.key)
     const before = this.#state.table.get(name)
     this.#state.table.set(row)
-    this.#parts.catchUp.again(name)
+    this.#parts.catchUp.lookAgain(name)
     if (!row.frozen || before?.frozen === true) return []
     return [...this.#parts.spread.frozen(row.key), { do: 'report', is: 'fork', stream: row.key, peer }]
   }

@@ -36,6 +36,8 @@ export class Peer {
   isReady = false
   /** Whether so much waits to be sent to it that new events are left out: it asks for them later. */
   isCongested = false
+  /** Whether so many answers wait to be sent to it that it is not compared with: the next digest does it. */
+  isSyncCongested = false
   /** When something of it arrived last. */
   heardAt: number
   /** Pings since then, and when the last of them was sent. */
@@ -70,6 +72,11 @@ export class Peer {
     this.key = keyOfNode(name)
     this.heardAt = now
     this.helloBy = helloBy
+  }
+
+  /** Whether messages that can be left out for now are sent to it on the sync channel. */
+  get takesComparisons(): boolean {
+    return !this.isCongested && !this.isSyncCongested
   }
 
   /** Something of it has arrived. */

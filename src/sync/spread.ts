@@ -48,7 +48,11 @@ export class Spread {
     this.#forwards.dropChunks(nameOfStream(stream))
     if (this.#state.isHidden(stream)) return []
     const peers = sender === undefined ? this.#state.ready() : this.#others(stream, sender)
-    return toListening(peers, { is: 'records', id: 0, ...records })
+    // They go over the sync channel.
+    return toListening(
+      [...peers].filter(({ takesComparisons }) => takesComparisons),
+      { is: 'records', id: 0, ...records },
+    )
   }
 
   /** Tells all peers that a stream is frozen: they ask for the evidence. */
@@ -80,8 +84,8 @@ export class Spread {
   }
 
   /** What is here of the streams of a peer. */
-  ownHeadsTo({ name, isCongested }: Peer): Effect[] {
-    if (isCongested) return []
+  ownHeadsTo({ name, takesComparisons }: Peer): Effect[] {
+    if (!takesComparisons) return []
     const rows = [...this.#state.table.all()].filter(({ key }) => nameOfNode(key.node) === name)
     const entries = rows.slice(0, format.streamsPerNode).map((row) => this.#entry(row))
     return [send(name, { is: 'own-heads', entries })]

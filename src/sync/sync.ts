@@ -84,16 +84,22 @@ export class Sync {
     if (peer !== undefined) peer.isCongested = isCongested
   }
 
+  /** So many answers wait to be sent to a peer that it is not compared with, or that is over. New events are sent. */
+  syncCongested(name: string, isCongested: boolean): void {
+    const peer = this.#state.peers.get(name)
+    if (peer !== undefined) peer.isSyncCongested = isCongested
+  }
+
   /** Something of a peer waits to be stored, or nothing any more. While it does, the peer need not be heard. */
   inputWaits(name: string, isWaiting: boolean, now: number): void {
     const peer = this.#state.peers.get(name)
     if (peer === undefined) return
     peer.hasWaitingInput = isWaiting
-    this.heard(name, now)
+    this.bytesArrived(name, now)
   }
 
   /** Bytes of a peer have arrived, though not a whole message. */
-  heard(name: string, now: number): void {
+  bytesArrived(name: string, now: number): void {
     const peer = this.#state.peers.get(name)
     if (peer === undefined) return
     peer.heard(now)
@@ -104,6 +110,11 @@ export class Sync {
   setTimes(times: SyncTimes, now: number): void {
     this.#state.times = times
     this.#reports.retime(now)
+  }
+
+  /** Whether this node only receives, and tells nothing of its own streams. */
+  get isReadOnly(): boolean {
+    return this.#state.isReadOnly
   }
 
   /** From now on this node only receives, and tells nothing of its own streams, or tells all of them. */
@@ -132,7 +143,7 @@ export class Sync {
     if (request !== undefined) this.#forkSearches.close(request)
     this.#state.table.delete(stream)
     if (row !== undefined) this.#state.table.set(row)
-    this.#catchUp.again(name)
+    this.#catchUp.lookAgain(name)
     return this.#catchUp.ask(now)
   }
 
@@ -227,7 +238,7 @@ export class Sync {
       // Its answer may be in what waits to be stored, or behind it.
       if (peers.get(request.peer)?.hasWaitingInput === true && requests.extend(request, now)) continue
       this.#forkSearches.close(request)
-      this.#catchUp.later(request.peer, request.name, now)
+      this.#catchUp.askLater(request.peer, request.name, now)
     }
     effects.push(...this.#spread.tick(now), ...this.#reports.tick(now))
     return [...effects, ...this.#catchUp.ask(now)]
@@ -239,7 +250,10 @@ export class Sync {
   }
 
   /** The peers, for the status of a node. */
-  peers(): readonly Pick<Peer, 'name' | 'isReady' | 'clockAhead' | 'roundTripMs' | 'stored' | 'hasSameHeads'>[] {
+  peers(): readonly Pick<
+    Peer,
+    'name' | 'isReady' | 'isCongested' | 'clockAhead' | 'roundTripMs' | 'stored' | 'hasSameHeads'
+  >[] {
     return [...this.#state.peers.values()]
   }
 

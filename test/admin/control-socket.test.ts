@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, request, type Server } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { controlSocketOf } from '../../src/admin/control-path.ts'
+import { controlSocketOf, writePathFile } from '../../src/admin/control-path.ts'
 import { ControlSocket } from '../../src/admin/index.ts'
+import { ControlClient } from '../../src/cli/control-client.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemTimers } from '../../src/runtime/timers.ts'
@@ -70,7 +80,7 @@ test('a data folder with a long path has its socket in a private folder, which i
   const log: string[] = []
   const socket = await ControlSocket.open({ ...options(folder, log), temporaryFolder: temporary })
   assert.ok(socket)
-  assert.equal(readFileSync(join(folder, 'control.path'), 'utf8'), `${socket.path}\n`)
+  assert.equal(readFileSync(join(folder, 'control.path'), 'utf8').split('\n')[0], socket.path)
   assert.equal(controlSocketOf(folder), socket.path)
   assert.ok(socket.path.startsWith(temporary))
   assert.equal(statSync(join(socket.path, '..')).mode & 0o777, 0o700)
@@ -86,10 +96,24 @@ test('the private folder of a killed node is removed when the next one opens its
   const stale = join(temporary, 'shoal-stale')
   mkdirSync(stale)
   writeFileSync(join(stale, 'control.sock'), '')
-  writeFileSync(join(folder, 'control.path'), `${join(stale, 'control.sock')}\n`)
+  writePathFile(folder, join(stale, 'control.sock'))
   const socket = await ControlSocket.open({ ...options(folder), temporaryFolder: temporary })
   assert.ok(socket)
   assert.ok(!existsSync(stale))
+  await socket.close()
+})
+
+test('commands on a copy of a data folder do not reach the node of the original, and its socket is kept', async (t) => {
+  const [folder, copy] = [longFolder(t), longFolder(t)]
+  const socket = await ControlSocket.open({ ...options(folder), temporaryFolder: temporaryFolder(t) })
+  assert.ok(socket)
+  copyFileSync(join(folder, 'control.path'), join(copy, 'control.path'))
+  assert.equal(controlSocketOf(copy), join(copy, 'control.sock'))
+  await assert.rejects(new ControlClient(copy).request({ method: 'GET', path: '/node' }), { name: 'NoNode' })
+  const other = await ControlSocket.open({ ...options(copy), temporaryFolder: temporaryFolder(t) })
+  assert.ok(other)
+  assert.equal(await ask(socket.path), 'here')
+  await other.close()
   await socket.close()
 })
 

@@ -101,7 +101,10 @@ test('the history names revisions and their differences, and an earlier one can 
       { revision: 1, origin: 'control socket', changed: ['/swarm/topic'] },
     ],
   )
-  assert.equal((await ask('GET', '/settings/history?limit=1')).body.length, 1)
+  assert.deepEqual(
+    (await ask('GET', '/settings/history?limit=2')).body.map(({ changed }: { changed: string[] }) => changed),
+    [['/admin/displayName'], ['/admin/displayName']],
+  )
 })
 
 test('a stream of another node is forgotten, and one of this node is not', async (t) => {

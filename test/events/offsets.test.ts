@@ -31,22 +31,27 @@ test('requests for offsets beyond the queue limit are refused, and accepted agai
 test('events that other nodes have and this one lacks are to be replicated; complete streams are left out', async () => {
   const stream = (number: number) => `${nodeId}-${number}`
   const present = { [stream(0)]: 7, [stream(1)]: 7, [stream(2)]: 7 }
-  const heard = { [stream(0)]: 7, [stream(1)]: 5, [stream(2)]: 10, [stream(3)]: 0 }
-  assert.deepEqual(toReplicate(present, heard), { [stream(2)]: 3, [stream(3)]: 1 })
+  const peerOffsets = { [stream(0)]: 7, [stream(1)]: 5, [stream(2)]: 10, [stream(3)]: 0 }
+  assert.deepEqual(toReplicate(present, peerOffsets), { [stream(2)]: 3, [stream(3)]: 1 })
   assert.deepEqual(toReplicate({}, {}), {})
   const [other, options] = ['.'.repeat(43), { ...systemRuntime, node: nodeId, routes: [], log: silent }]
-  const events = await Events.open(memoryStore(), { ...options, heard: () => ({ [stream(0)]: 3, [`${other}-0`]: 11 }) })
+  const events = await Events.open(memoryStore(), {
+    ...options,
+    peerOffsets: () => ({ [stream(0)]: 3, [`${other}-0`]: 11 }),
+  })
   assert.deepEqual(await events.offsets(), { present: { [stream(0)]: 3 }, toReplicate: { [`${other}-0`]: 12 } })
 })
 
 test('offsets to replicate are the number of missing events, for any offsets', () => {
   const offsets = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.nat(20))
   fc.assert(
-    fc.property(offsets, offsets, (present, heard) => {
-      const missing = toReplicate(present, heard)
+    fc.property(offsets, offsets, (present, peerOffsets) => {
+      const missing = toReplicate(present, peerOffsets)
       for (const name of ['a', 'b', 'c']) {
         const has = (offset: number) => offset <= (present[name] ?? -1)
-        const lacking = Array.from({ length: (heard[name] ?? -1) + 1 }, (_, offset) => offset).filter((i) => !has(i))
+        const lacking = Array.from({ length: (peerOffsets[name] ?? -1) + 1 }, (_, offset) => offset).filter(
+          (i) => !has(i),
+        )
         assert.equal(missing[name], lacking.length === 0 ? undefined : lacking.length)
       }
     }),

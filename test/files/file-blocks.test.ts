@@ -52,7 +52,7 @@ interface RecordedLink {
 function linked(store: FileStore, asked: (cid: Uint8Array) => void = () => {}): RecordedLink {
   const recorded: { asked: string[]; unasked: string[] } = { asked: [], unasked: [] }
   const link = store.link((notice: BlockNotice) => {
-    if (notice.is === 'wanted') return
+    if (notice.is === 'wanted' || notice.is === 'added') return
     recorded[notice.is].push(Buffer.from(notice.cid).toString('hex'))
     if (notice.is === 'asked') asked(notice.cid)
   })

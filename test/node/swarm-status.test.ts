@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { KeyPair, type NodeId, nodeIdOf } from '../../src/identity/index.ts'
 import { metricsPayload } from '../../src/node/metrics-event.ts'
 import { addSwarmMetrics } from '../../src/node/swarm-metrics.ts'
-import { aheadOfPeers, heardOffsets, swarmInfo } from '../../src/node/swarm-status.ts'
+import { aheadOfPeers, peerOffsets, swarmInfo } from '../../src/node/swarm-status.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
 import type { PeerConnection, SwarmSnapshot } from '../../src/swarm/index.ts'
 import { nodeId } from '../support/api.ts'
@@ -49,7 +49,7 @@ const snapshot: SwarmSnapshot = {
     { ...known, peer: 'c'.repeat(32), state: 'waiting', sessions: [] },
   ],
   statuses: { [nodeId]: 'LowLatency', [firstId as NodeId]: 'PartiallyWorking' },
-  heard: { [`${firstId}-0`]: 41 },
+  peerOffsets: { [`${firstId}-0`]: 41 },
   counters: {
     dials: 9,
     dialFailures: { 'connection refused': 2, 'no answer': 1 },
@@ -60,6 +60,7 @@ const snapshot: SwarmSnapshot = {
     sentBytes: 100,
     receivedBytes: 200,
     storedEvents: 300,
+    failures: { replication: 7, removal: 0, blocks: 0, settings: 0 },
   },
 }
 
@@ -97,12 +98,12 @@ test('nothing is known of the nodes while the swarm thread does not run', () => 
 
 test('a node without a swarm keeps up with itself, and lacks nothing', () => {
   assert.deepEqual(swarmInfo(nodeId, undefined), { connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } })
-  assert.deepEqual(heardOffsets(undefined), {})
+  assert.deepEqual(peerOffsets(undefined), {})
   assert.deepEqual(aheadOfPeers(undefined), [])
 })
 
 test('what peers have and how far their clocks are is taken from the snapshot', () => {
-  assert.deepEqual(heardOffsets(snapshot), { [`${firstId}-0`]: 41 })
+  assert.deepEqual(peerOffsets(snapshot), { [`${firstId}-0`]: 41 })
   // The clock of a peer is not known before its hello.
   assert.deepEqual(aheadOfPeers(snapshot), [1_500_000])
 })
@@ -129,6 +130,10 @@ test('metrics show the swarm, by reason and by peer', () => {
     shoal_swarm_sent_bytes_total: 100,
     shoal_swarm_received_bytes_total: 200,
     shoal_swarm_stored_events_total: 300,
+    'shoal_swarm_failures_total{work="replication"}': 7,
+    'shoal_swarm_failures_total{work="removal"}': 0,
+    'shoal_swarm_failures_total{work="blocks"}': 0,
+    'shoal_swarm_failures_total{work="settings"}': 0,
     [`shoal_peer_missing_events{peer="${firstId}"}`]: 5,
     [`shoal_peer_missing_events{peer="${secondId}"}`]: 5,
     [`shoal_peer_lag_events{peer="${firstId}"}`]: 6,

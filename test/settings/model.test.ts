@@ -90,7 +90,7 @@ function compare(settings: Settings, model: Model): void {
   assert.equal(jsonText(settings.get([], { defaults: false })), textOf(model.stored))
   assert.equal(jsonText(settings.get([])), textOf(model.shown))
   assert.equal(jsonText(settings.document), textOf(model.shown))
-  const history = [...settings.history()].map(({ revision, document }) => [revision, jsonText(document)])
+  const history = [...settings.history(1000)].map(({ revision, document }) => [revision, jsonText(document)])
   assert.deepEqual(
     history.reverse(),
     [...model.texts.entries()].map(([i, text]) => [i + 1, text]),

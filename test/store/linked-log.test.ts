@@ -163,3 +163,33 @@ test('reads for other nodes let the event loop run after a slice, and the error 
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
   )
 })
+
+test('a head table with more streams than are read at once is complete', async (t) => {
+  const store = await openSqlite(t)
+  const streams = range(0, 2 * tuning.headsPerRead)
+  await store.append(requestOf(streams.flatMap((stream) => numbered(1, 0, stream))))
+  const log = new LinkedLog(store.link(), systemRuntime)
+  t.after(() => log.close())
+  assert.deepEqual(
+    (await log.heads()).map(({ number, count }) => [number, count]),
+    streams.map((stream) => [stream, 1]),
+  )
+})
+
+test('the verifier thread is started before the first chunk, and once', async (t) => {
+  const store = await openSqlite(t)
+  const started: string[] = []
+  const ignore = (): void => {}
+  const watch = { started: (thread: string) => void started.push(thread), ended: ignore, startFailed: ignore }
+  const log = new LinkedLog(store.link(), systemRuntime, watch)
+  t.after(() => log.close())
+  for (const _ of range(0, 3)) log.prepareToReceive()
+  await until(
+    () => started.length > 0 || undefined,
+    () => 'no thread was started',
+  )
+  const source = memoryStore()
+  await source.append(requestOf(numbered(1)))
+  for (const chunk of await chunksOf(source)) assert.equal((await log.receive(chunk)).state, 'stored')
+  assert.deepEqual(started, ['verifier'])
+})

@@ -142,6 +142,10 @@ export class SingleThreadStore implements EventStore {
     return this.#writer.records(stream, from, to)
   }
 
+  async checkpointsAfter(stream: number, count: number, most: number) {
+    return this.#open().checkpointsAfter(stream, count, most)
+  }
+
   async checkpoints(stream: number) {
     return this.#open().checkpoints(stream)
   }

@@ -152,6 +152,20 @@ test('the thread of the swarm is started again when it dies, and the store serve
   )
 })
 
+test('events that were acknowledged just before a node stops reach its peers, also those that are not pushed', async (t) => {
+  const [a, b] = [await Member.start(t), await Member.start(t)]
+  await b.connectTo(a)
+  await a.store.append(requestOf(numbered(1)))
+  await b.agreesWith(a)
+  await a.store.append(requestOf(numbered(3000, 0, 1)))
+  await a.swarm.stop()
+  assert.equal(await textOf(b.store), await textOf(a.store))
+  await until(
+    () => b.lines.find((line) => line.includes('the peer closed the session: the node stops')),
+    () => b.lines.join(''),
+  )
+})
+
 test('a snapshot tells of connections, known and announced addresses, and how well nodes keep up', async (t) => {
   const [a, b] = [await Member.start(t), await Member.start(t)]
   const announced = '/ip4/10.9.8.7/tcp/4001'

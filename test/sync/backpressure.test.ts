@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
 import type { Hash } from '../../src/protocol/index.ts'
 import type { Message, TableRow } from '../../src/sync/index.ts'
-import { claimOf, connectedTo, only, onlySent, rowOf, runUntil, sent } from './support.ts'
+import { chunkOf, claimOf, connectedTo, only, onlySent, rowOf, runUntil, sent } from './support.ts'
 
 const other = 'o'.repeat(32) as Hash
 
@@ -25,6 +25,29 @@ test('while much waits to be sent to a peer, it is neither told news nor compare
   )
   sync.congested('a', false)
   assert.equal(answers(), 4)
+})
+
+test('while answers wait to be sent to a peer, it is not compared, and gets new events', () => {
+  const sync = connectedTo('a', 'b')
+  sync.changed(rowOf(99, 3))
+  const buckets: Message = { is: 'buckets', digests: Buffer.alloc(256 * 8) }
+  const digest: Message = { is: 'digest', digest: Buffer.alloc(8), time: 1 }
+  const heads: Message = { is: 'heads', entries: [], answer: [1] }
+  const compared = (): number =>
+    [digest, buckets, heads, { is: 'want-own' } as const].flatMap((message) => sync.received('a', message, 0)).length
+  sync.syncCongested('a', true)
+  assert.equal(compared(), 0)
+  const records = { stream: rowOf(99, 3).key, prune: undefined, redactions: [Buffer.of(1)], next: undefined }
+  assert.deepEqual(
+    sent(sync.removed(rowOf(99, 3), records), 'records').map(({ to }) => to),
+    ['b'],
+  )
+  assert.deepEqual(
+    sent(sync.appended(rowOf(99, 4), chunkOf(rowOf(99, 4), 3)), 'push').map(({ to }) => to),
+    ['a', 'b'],
+  )
+  sync.syncCongested('a', false)
+  assert.equal(compared(), 4)
 })
 
 /** What a peer says of stream 1, of which this node has 5 events, and the request that follows. */
@@ -80,7 +103,7 @@ test('the time for an answer starts again when the input of a peer was stored, a
     const sync = connectedTo('a', 'b')
     for (const peer of ['a', 'b']) sync.received(peer, claimOf(rowOf(1, 5)), 0)
     const at = limits.wantTimeoutMs - 1
-    if (news === 'heard') sync.heard('a', at)
+    if (news === 'heard') sync.bytesArrived('a', at)
     else for (const waits of [true, false]) sync.inputWaits('a', waits, at)
     assert.deepEqual(sent(runUntil(sync, at + limits.wantTimeoutMs - 1, 'b'), 'want'), [])
     assert.equal(sent(runUntil(sync, at + limits.wantTimeoutMs, 'b'), 'want')[0]?.to, 'b')

@@ -312,3 +312,16 @@ test('results of an earlier connection of a peer are ignored', () => {
   assert.deepEqual(exchange.sent('a', 1), [])
   assert.deepEqual(exchange.sent('b', 1), [])
 })
+
+test('a peer that sends many blocks without a request is disconnected, late answers aside', () => {
+  const { exchange } = wanting(4, 'a')
+  // They have timed out: the answers may be on their way.
+  exchange.tick(timeoutMs)
+  for (const i of [0, 1, 2, 3]) assert.deepEqual(closed(exchange.received('a', block(i), timeoutMs)), [])
+  const effects = Array.from({ length: limits.unaskedBlocks + 1 }, (_, i) =>
+    closed(exchange.received('a', block(i % 4), timeoutMs)),
+  )
+  assert.deepEqual(effects.flat(), ['a: unaskedBlocks'])
+  assert.deepEqual(effects.at(-1), ['a: unaskedBlocks'])
+  assert.deepEqual(exchange.received('a', block(9), timeoutMs), [])
+})

@@ -131,6 +131,6 @@ test('messages about blocks match the test vectors of the protocol', () => {
 })
 
 test('the close codes are those of the protocol', () => {
-  assert.deepEqual(blockCloseCodes, { badBlock: 32, tooManyBlockRequests: 33 })
+  assert.deepEqual(blockCloseCodes, { badBlock: 32, tooManyBlockRequests: 33, unaskedBlocks: 34 })
   for (const code of Object.values(blockCloseCodes)) assert.match(page, new RegExp(`\\b${code} `))
 })

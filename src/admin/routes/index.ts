@@ -7,6 +7,6 @@ import { type StoreParts, storeRoutes } from './store.ts'
 export interface AdminParts extends NodeParts, SettingsParts, StoreParts {}
 
 /** The routes of the admin interface that need authorization: on its port a session, on the control socket none. */
-export function adminRoutes(parts: AdminParts): Route[] {
+export function controlRoutes(parts: AdminParts): Route[] {
   return [...nodeRoutes(parts), ...settingsRoutes(parts), ...storeRoutes(parts)]
 }

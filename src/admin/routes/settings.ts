@@ -69,7 +69,8 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
   const history = (call: Call): HttpResponse => {
     const { revisionsShown } = limits
     const count = countOf(parametersOf(call), 'limit', revisionsShown, revisionsShown)
-    return jsonResponse(200, newest([...settings.history()], count))
+    // One more, to compare the last one with.
+    return jsonResponse(200, newest([...settings.history(count + 1)], count))
   }
   const path = `${adminPath}/settings`
   return [

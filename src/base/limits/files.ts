@@ -24,6 +24,10 @@ export const fileLimits = {
   servedBlockBytes: 16 * 1024 * 1024,
   /** Blocks that a peer has said that it has or does not have, or has asked for in vain, that a node remembers, each. */
   rememberedBlocksPerPeer: 4096,
+  /** Blocks of a peer that were not asked for, at which its session is closed. */
+  unaskedBlocks: 64,
+  /** Blocks that peers have asked for in vain, which the files thread looks for after an upload. */
+  missedBlocks: 1024,
   /** Milliseconds after which a peer that did not have a block may be asked for it again. */
   blockNotHereMs: 30_000,
   /** Shortest pause of requests to a peer after a request has timed out, in milliseconds; doubled each time. */

@@ -8,6 +8,8 @@ export const swarmLimits = {
   dialsAtOnce: 2,
   /** Milliseconds after which an attempt to connect is given up: long, for a swarm that starts all at once. */
   dialMs: 30_000,
+  /** Milliseconds of a round trip at which it is logged as slow. */
+  slowPingMs: 1000,
   /** Messages of a peer that may overtake its hello. */
   earlyMessages: 64,
   /** The size of these messages. */
@@ -18,8 +20,14 @@ export const swarmLimits = {
   minThreadRestartMs: 1000,
   /** Longest time after which the swarm thread is started again, in milliseconds. */
   maxThreadRestartMs: 60_000,
-  /** Milliseconds for the swarm thread to say goodbye when the node stops. */
-  swarmStopMs: 2000,
+  /** Milliseconds for the swarm thread to end when the node stops. */
+  swarmStopMs: 4000,
+  /** Milliseconds for which a node that stops waits until its peers have stored its newest events. */
+  drainMs: 1500,
+  /** Milliseconds before the stop in which events count as newest; peers have reported older ones, or lag behind. */
+  drainedAppendsMs: 10_000,
+  /** Milliseconds for which the sessions of a node that stops still send and receive what waits. */
+  stopCloseMs: 1000,
   /** Milliseconds without a connection after which the node with the lower ID dials as well. */
   lowerDialsAfterMs: 5000,
   /** Shortest time before an address is dialled again, in milliseconds; doubled with each failure. */
@@ -62,6 +70,8 @@ export const swarmLimits = {
   streamsOfConnection: 64,
   /** Open connections to other nodes. */
   swarmConnections: 512,
+  /** Open connections of other nodes from one remote address, where several nodes may run; not of this machine. */
+  swarmConnectionsPerAddress: 64,
   /** Connections of other nodes that are being set up: all nodes of a site may restart at once. */
   pendingSwarmConnections: 256,
   /** Connections of other nodes that are accepted per second from one address, where several nodes may run. */
@@ -72,7 +82,7 @@ export const swarmLimits = {
   sessionSetupMs: 30_000,
   /** Milliseconds for which a session waits for the name and addresses of its peer. */
   identifyMs: 5000,
-  /** Milliseconds within which a message has to arrive completely. */
+  /** Milliseconds without another byte of an incomplete message, after which the session is closed. */
   incompleteMessageMs: 60_000,
   /** Milliseconds for which a session that is closed still sends and receives what waits. */
   sessionCloseMs: 5000,

@@ -127,8 +127,9 @@ export class FileStore {
     return this.#uploads.makeFolder(id, files)
   }
 
-  commitUpload(id: UploadId): Promise<void> {
-    return this.#uploads.commit(id)
+  async commitUpload(id: UploadId): Promise<void> {
+    await this.#uploads.commit(id)
+    this.#shared.notifyAdded()
   }
 
   /** Ends an upload. Blocks that no event pins are deleted. */

@@ -1,4 +1,5 @@
 import { failure } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
 import {
   type BackgroundReporter,
   type BlockNotice,
@@ -36,6 +37,8 @@ export class SharedBlocks {
   readonly #parts: Parts
   /** The blocks that downloads wait for. Bounded by the main thread. */
   readonly #asked = new Map<string, Uint8Array>()
+  /** The blocks that peers have asked for in vain, the newest last. */
+  readonly #missing = new Map<string, Uint8Array>()
   #link: BlockLink | undefined
   #isClosed = false
 
@@ -81,7 +84,28 @@ export class SharedBlocks {
 
   read(cid: Uint8Array): Uint8Array | undefined {
     this.#checkOpen()
-    return this.#parts.blocks.get(cid)
+    const bytes = this.#parts.blocks.get(cid)
+    if (bytes === undefined) this.#missed(cid)
+    return bytes
+  }
+
+  /** Notifies the exchange if an upload has stored blocks that peers have asked for in vain. */
+  notifyAdded(): void {
+    for (const [key, cid] of this.#missing) {
+      if (!this.#parts.blocks.has(cid)) continue
+      this.#missing.delete(key)
+      this.#link?.post({ is: 'added', cid })
+    }
+  }
+
+  #missed(cid: Uint8Array): void {
+    const key = keyOf(cid)
+    this.#missing.delete(key)
+    this.#missing.set(key, cid)
+    for (const oldest of this.#missing.keys()) {
+      if (this.#missing.size <= limits.missedBlocks) return
+      this.#missing.delete(oldest)
+    }
   }
 
   async receive(cid: Uint8Array, bytes: Uint8Array): Promise<FetchedBlock> {

@@ -20,6 +20,7 @@ export function openSettingsLog(
 ): SettingsLog {
   const columns = 'SELECT revision, time, origin, document, seal, checksum FROM settings'
   const all = exact(database.prepare(`${columns} ORDER BY revision DESC`))
+  const newest = exact(database.prepare(`${columns} ORDER BY revision DESC LIMIT ?`))
   const one = exact(database.prepare(`${columns} WHERE revision = ?`))
   const reseal = database.prepare('UPDATE settings SET seal = ? WHERE revision = ?')
   const insert = database.prepare("INSERT INTO settings VALUES (NULL, ?, ?, ?, ?, '')")
@@ -49,7 +50,11 @@ export function openSettingsLog(
         const row = one.get(number)
         return row && revisionOf(row)
       }),
-    revisions: () => reading(() => [...lostRevision(database), ...all.all().map(revisionOf)]),
+    revisions: (most) =>
+      reading(() => {
+        const rows = most === undefined ? all.all() : newest.all(most)
+        return [...lostRevision(database), ...rows.map(revisionOf)].slice(0, most)
+      }),
     reseal: (revision, seal) => {
       reseal.run(seal, revision)
     },

@@ -35,6 +35,7 @@ import { makeReadJob } from '../jobs/read-job.ts'
 import {
   type Appended,
   type AppendRequest,
+  type Checkpoint,
   type ChunkSize,
   type EventStore,
   type FrameTime,
@@ -216,9 +217,14 @@ export class MemoryEventStore implements EventStore {
     return { ...(prune && { prune }), ...recordsOf(stream.redactionsBetween(from, to)) }
   }
 
-  async checkpoints(number: number): Promise<{ count: number; head: Uint8Array }[]> {
+  async checkpoints(number: number): Promise<Checkpoint[]> {
     this.#check()
     return [...(this.#streams.at(number)?.checkpoints ?? [])].map(([count, head]) => ({ count, head }))
+  }
+
+  async checkpointsAfter(number: number, count: number, most: number): Promise<Checkpoint[]> {
+    const later = (await this.checkpoints(number)).filter((checkpoint) => checkpoint.count > count)
+    return later.slice(0, most)
   }
 
   async chunkSizes(number: number): Promise<ChunkSize[]> {

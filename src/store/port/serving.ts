@@ -1,6 +1,6 @@
 import type { Hash, StreamKey } from '../../protocol/index.ts'
 import type { AppendedFrames, HeadPlace, StreamHead } from '../../replication/index.ts'
-import type { StreamNumber, StreamStatus } from './streams.ts'
+import type { Checkpoint, StreamNumber, StreamStatus } from './streams.ts'
 
 /** What replication reads of a store to send it to other nodes, and to compare it with theirs. */
 export interface Serving {
@@ -13,6 +13,8 @@ export interface Serving {
   chunks(stream: StreamNumber, from: number, maxBytes: number): Promise<Uint8Array[]>
   /** The chain hash after `count` events; undefined when no frame ends there, `pruned` when it is not kept. */
   hashAt(stream: StreamNumber, count: number): Promise<Hash | 'pruned' | undefined>
+  /** The next checkpoints after a number of events, at most `most`. */
+  checkpointsAfter(stream: StreamNumber, count: number, most: number): Promise<Checkpoint[]>
   /** Verifies the signed head of a stream, and says whether it lies on the stored chain. */
   contains(head: Uint8Array): Promise<HeadPlace>
   /**

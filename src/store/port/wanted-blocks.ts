@@ -77,6 +77,8 @@ export type BlockNotice =
   | { readonly is: 'wanted' }
   /** A download waits for a block, or no download does any more. */
   | { readonly is: 'asked' | 'unasked'; readonly cid: Uint8Array }
+  /** A block that a peer has asked for in vain was stored by other means than the exchange: by an upload. */
+  | { readonly is: 'added'; readonly cid: Uint8Array }
 
 /** The part of a block store that the exchange of blocks between nodes uses. */
 export interface BlockFetching {

@@ -1,6 +1,6 @@
 import { assert } from '../../base/assert.ts'
 
-interface Caller {
+interface PendingCall {
   resolve(value: unknown): void
   reject(error: Error): void
 }
@@ -14,7 +14,7 @@ export function newId(): number {
 
 /** The calls to a thread that have no reply yet. */
 export class PendingCalls {
-  readonly #callers = new Map<number, Caller>()
+  readonly #callers = new Map<number, PendingCall>()
   /** Calls up to this ID were rejected by `failAll`; late replies to them are ignored. */
   #failedUpTo = 0
 

@@ -20,6 +20,7 @@ import { CommitListeners } from '../commit-listeners.ts'
 import type {
   Appended,
   AppendRequest,
+  Checkpoint,
   ChunkSize,
   EventStore,
   FrameTime,
@@ -145,8 +146,8 @@ export class SqliteEventStore implements EventStore {
     return this.#threads.write('records', stream, from, to) as Promise<StreamRecords>
   }
 
-  checkpoints(stream: number): Promise<{ count: number; head: Uint8Array }[]> {
-    return this.#threads.read({ type: 'checkpoints', stream }) as Promise<{ count: number; head: Uint8Array }[]>
+  checkpoints(stream: number): Promise<Checkpoint[]> {
+    return this.#threads.read({ type: 'checkpoints', stream }) as Promise<Checkpoint[]>
   }
 
   chunkSizes(stream: number): Promise<ChunkSize[]> {
@@ -173,6 +174,10 @@ export class SqliteEventStore implements EventStore {
 
   hashAt(stream: number, count: number): Promise<Hash | 'pruned' | undefined> {
     return this.#threads.read({ type: 'hashAt', stream, count }) as Promise<Hash | 'pruned' | undefined>
+  }
+
+  checkpointsAfter(stream: number, count: number, most: number): Promise<Checkpoint[]> {
+    return this.#threads.read({ type: 'checkpointsAfter', stream, count, most }) as Promise<Checkpoint[]>
   }
 
   async heads(): Promise<StreamHead[]> {

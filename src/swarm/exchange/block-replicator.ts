@@ -82,6 +82,9 @@ export class BlockReplicator {
         this.#asked.set(Buffer.from(notice.cid).toString('latin1'), notice.cid)
         this.#apply(this.#exchange.ask(notice.cid, this.#now))
         break
+      case 'added':
+        this.#apply(this.#exchange.added(notice.cid))
+        break
       case 'unasked':
         this.#asked.delete(Buffer.from(notice.cid).toString('latin1'))
         this.#apply(this.#exchange.unask(notice.cid, this.#now))

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../base/errors.ts'
+import { tuning } from '../../base/tuning.ts'
 import { heads, type StreamKey, signedHeadOf } from '../../protocol/index.ts'
 import { type ChainPoint, type Effect, type ReadResult, type Records, spreadPoints } from '../../sync/index.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
@@ -59,12 +60,20 @@ export class PeerAnswers {
     return 0
   }
 
-  /** Own checkpoints in a range, as points to compare. */
+  /** Own checkpoints in a range, as points to compare. A stream may have thousands, so they are read in parts. */
   async points({ stream, from, to }: Read<'list-points'>): Promise<ChainPoint[]> {
     const status = await this.#log.streamOf(stream)
     if (status === undefined) return []
-    const inRange = (await this.#log.checkpoints(status.number)).filter(({ count }) => count > from && count <= to)
-    return spreadPoints(inRange).map(({ count, head }) => ({ count, hash: heads.decodeStored(head).hash }))
+    const points: ChainPoint[] = []
+    let after = from
+    for (let isEnd = false; !isEnd; ) {
+      const part = await this.#log.checkpointsAfter(status.number, after, tuning.checkpointsPerRead)
+      const inRange = part.filter(({ count }) => count <= to)
+      points.push(...inRange.map(({ count, head }) => ({ count, hash: heads.decodeStored(head).hash })))
+      isEnd = inRange.length < tuning.checkpointsPerRead
+      after = inRange.at(-1)?.count ?? after
+    }
+    return spreadPoints(points)
   }
 
   async #redactions(number: number, stream: StreamKey, from: number, to: number): Promise<Records[]> {

@@ -11,7 +11,7 @@ export type ReplicatedLog = Pick<
   | 'evidence'
   | 'chunks'
   | 'hashAt'
-  | 'checkpoints'
+  | 'checkpointsAfter'
   | 'heads'
   | 'headOf'
   | 'streamOf'

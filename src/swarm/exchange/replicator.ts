@@ -2,73 +2,15 @@ import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import { encodeChunk, heads, type StreamKey } from '../../protocol/index.ts'
 import { type AppendedFrames, isAnnounced, isReplicated, nameOfStream, recordsHash } from '../../replication/index.ts'
-import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import {
-  type Claim,
-  type CloseReason,
-  type Effect,
-  type Message,
-  Sync,
-  type SyncTimes,
-  type TableRow,
-} from '../../sync/index.ts'
+import { type Claim, type Effect, type Message, Sync, type SyncTimes, type TableRow } from '../../sync/index.ts'
 import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
-import type { ReplicatedLog } from './replicated-log.ts'
-import type { ReplicationGate } from './replication-gate.ts'
-
-/** What is known of a peer, and what waits because of it. */
-export type PeerState = ReturnType<Sync['peers']>[number] & {
-  /** Bytes of its messages that wait to be stored. */
-  readonly inputBytes: number
-  /** Whether it is not read because of them. */
-  readonly isPaused: boolean
-  /** Its requests that wait to be answered. */
-  readonly waitingRequests: number
-  /** Whether so much waits to be sent to it that new events are left out. */
-  readonly isCongested: boolean
-}
-
-/** Sends messages to peers, which are named by their public keys as latin1. */
-export interface Transport {
-  /** Sends a message, or queues it. The session ends by itself when its queue is over the limit. */
-  send(peer: string, message: Message): void
-  close(peer: string, reason: CloseReason): void
-  /** Stops reading from a peer while too much of its input waits to be stored, and goes on. */
-  pause(peer: string, isPaused: boolean): void
-}
-
-export interface ReplicatorOptions {
-  readonly topic: string
-  /** The public key of this node. */
-  readonly node: Uint8Array
-  readonly log: ReplicatedLog
-  readonly transport: Transport
-  readonly runtime: Runtime
-  /** Milliseconds between two digests to a peer. */
-  readonly gossipMs: number
-  /** Milliseconds within which something has to be heard from a peer after a ping. */
-  readonly pingTimeoutMs?: number
-  /** The kind of the topic; an imported one is not replicated. */
-  readonly kind?: Parameters<typeof isReplicated>[0]['kind']
-  /** Whether this node only receives, see `setReadOnly`. */
-  readonly isReadOnly?: boolean
-  /** A random number from 0 to before 1. */
-  readonly random: () => number
-  /** Makes publishing wait after a doubtful start; without one the own streams are known to be complete. */
-  readonly gate?: ReplicationGate | undefined
-  /** Called for what the operator has to know. */
-  readonly onReport?: (report: Extract<Effect, { do: 'report' }>) => void
-  /** Called for addresses of nodes that a peer knows. */
-  readonly onLearned?: (learned: Extract<Effect, { do: 'learned-addresses' }>) => void
-  /** Called when events of a peer were new and are stored: the size of their chunk, and their number. */
-  readonly onStored?: (peer: string, bytes: number, events: number) => void
-  /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
-  readonly onFailure: (error: unknown) => void
-}
+import { Removals } from './removals.ts'
+import type { PeerState, ReplicatorOptions } from './replicator-options.ts'
+import { StopDrain } from './stop-drain.ts'
 
 /** Carries out what `Sync` decides, on the log of a topic and the connections to peers. */
 export class Replicator {
@@ -78,6 +20,8 @@ export class Replicator {
   readonly #answering: Answering
   readonly #input: PeerInput
   readonly #inputQueue: InputQueue
+  readonly #removals: Removals
+  readonly #drain: StopDrain
   readonly #unsubscribe: () => void
   #timer: Timer | undefined
   #timerAt = Number.POSITIVE_INFINITY
@@ -106,6 +50,15 @@ export class Replicator {
       overflow: (peer) => this.#apply(this.#sync.disconnect(peer, 'tooMuchInput', this.#now)),
       waits: (peer, isWaiting) => this.#sync.inputWaits(peer, isWaiting, this.#now),
     })
+    this.#drain = new StopDrain({ log, node, runtime, sync: this.#sync })
+    this.#removals = new Removals({
+      log,
+      node,
+      timers: runtime.timers,
+      removed: (row, records) => this.#apply(this.#sync.removed(row, records)),
+      forgot: (stream, row) => this.#apply(this.#sync.forgot(stream, row, this.#now)),
+      onFailure: options.onRemovalFailure ?? options.onFailure,
+    })
     this.#unsubscribe = log.onAppended((appended) => {
       for (const frames of appended) this.#appended(frames)
     })
@@ -128,10 +81,12 @@ export class Replicator {
     this.#options.gate?.disconnected(peer)
     this.#forget(peer)
     this.#apply(this.#sync.disconnected(peer, this.#now))
+    this.#drain.check()
   }
 
   received(peer: string, message: Message): void {
     this.#apply(this.#sync.received(peer, message, this.#now))
+    this.#drain.check()
   }
 
   /** Applies changed intervals and time-outs. */
@@ -146,8 +101,8 @@ export class Replicator {
   }
 
   /** Bytes of a message of a peer have arrived, but not the whole message. */
-  heard(peer: string): void {
-    this.#sync.heard(peer, this.#now)
+  bytesArrived(peer: string): void {
+    this.#sync.bytesArrived(peer, this.#now)
   }
 
   /** So much waits to be sent to a peer that new events are left out and its requests wait, or that is over. */
@@ -157,21 +112,14 @@ export class Replicator {
   }
 
   /** So many answers wait to be sent to a peer that its requests wait, or that is over. New events are still sent. */
-  answersWait(peer: string, areWaiting: boolean): void {
-    this.#answering.congested(peer, areWaiting)
+  syncCongested(peer: string, isCongested: boolean): void {
+    this.#sync.syncCongested(peer, isCongested)
+    this.#answering.congested(peer, isCongested)
   }
 
   /** This node has pruned an own stream, has redacted events of it with this record, or has forgotten a foreign one. */
-  async removed(stream: StreamKey, redaction?: Uint8Array): Promise<void> {
-    const row = await this.#options.log.headOf(stream)
-    if (Buffer.compare(stream.node, this.#options.node) !== 0) {
-      this.#apply(this.#sync.forgot(stream, row, this.#now))
-      return
-    }
-    if (row === undefined) return
-    const { prune } = await this.#options.log.records(row.number, 0, 0)
-    const redactions = redaction === undefined ? [] : [redaction]
-    this.#apply(this.#sync.removed(row, { stream, prune, redactions, next: undefined }))
+  removed(stream: StreamKey, redaction?: Uint8Array): Promise<void> {
+    return this.#removals.add(stream, redaction)
   }
 
   /** What is known of the peers. */
@@ -197,9 +145,15 @@ export class Replicator {
     return this.#sync.areConnected(peer, other)
   }
 
+  /** Waits until the connected peers have stored the newest own events, but not for long: before the node stops. */
+  drain(): Promise<void> {
+    return this.#drain.wait()
+  }
+
   close(): void {
     this.#isClosed = true
     this.#unsubscribe()
+    this.#removals.close()
     for (const { name } of this.#sync.peers()) this.#forget(name)
     this.#options.runtime.timers.clear(this.#timer)
   }
@@ -217,6 +171,7 @@ export class Replicator {
     const { count, hash } = heads.decodeStored(head)
     const known = this.#sync.rowOf(nameOfStream(stream))
     if (known !== undefined && known.count >= count) return
+    this.#drain.appended(stream, count)
     const { pruned = 0, frozen = false } = known ?? {}
     const row: TableRow = {
       key: stream,
@@ -302,11 +257,12 @@ export class Replicator {
   }
 
   async #compareOwn({ from, heads: signed }: Extract<Effect, { do: 'compare-own' }>): Promise<Effect[]> {
-    const { gate, node, log } = this.#options
+    const { gate, node } = this.#options
     const compared = await this.#input.compareOwn(signed, node)
     if (compared === undefined) return this.#sync.disconnect(from, 'badHead', this.#now)
     // A peer that has nothing of this node cannot tell whether others have more.
-    const hasEvents = compared.length > 0 || !(await log.heads()).some(({ own }) => own)
+    const isOwn = ({ key }: TableRow): boolean => Buffer.compare(key.node, node) === 0
+    const hasEvents = compared.length > 0 || ![...this.#sync.rows()].some(isOwn)
     if (hasEvents) gate?.compared(from, compared)
     return []
   }

@@ -13,7 +13,7 @@ export interface ListenEndpoint {
 }
 
 /** The name of a peer: its Ed25519 public key as latin1; undefined for other kinds of keys. */
-export function nameOf(peer: PeerId): string | undefined {
+export function nameOfPeer(peer: PeerId): string | undefined {
   return peer.type === 'Ed25519' ? Buffer.from(peer.publicKey.raw).toString('latin1') : undefined
 }
 
@@ -27,7 +27,7 @@ export function dialAddress(text: string): Multiaddr {
   try {
     return multiaddr(text).decapsulateCode(CODE_P2P)
   } catch {
-    throw new DialFailure(`'${text}' is not a multiaddress`, { isPermanent: true })
+    throw new DialFailure(`'${text}' is not a multiaddress`)
   }
 }
 

@@ -26,7 +26,7 @@ export function protocolOf(channel: Channel): string {
 
 export interface ChannelEvents {
   /** Bytes have arrived. */
-  heard(): void
+  bytesArrived(): void
   message(bytes: Buffer): void
   /** A message has left the queue. */
   sent(bytes: number): void
@@ -54,8 +54,8 @@ export class ChannelStream {
   #isEnding = false
   #isClosed = false
   #takeOpening: ((frame: Frame) => void) | undefined
-  /** When the frame that is being received has begun, and when a slice was sent last, by the steady clock. */
-  #frameSince: number | undefined
+  /** When bytes of an incomplete frame have arrived last, and when a slice was sent last, by the steady clock. */
+  #partAt: number | undefined
   #sentAt = 0
   /** The unread bytes that were reported. */
   #countedUnread = 0
@@ -140,14 +140,14 @@ export class ChannelStream {
       if (readStatus === 'readable') this.#stream.pause()
       return
     }
-    this.#frameSince = undefined
+    this.#partAt = undefined
     this.#deliver()
     if (!this.#isPaused && this.#stream.readStatus === 'paused') this.#stream.resume()
   }
 
   /** The reason to close the session because nothing moves. */
   stalled(now: number): 'stalled' | 'tooSlow' | undefined {
-    if (!this.#isPaused && this.#frameSince !== undefined && now - this.#frameSince > limits.incompleteMessageMs)
+    if (!this.#isPaused && this.#partAt !== undefined && now - this.#partAt > limits.incompleteMessageMs)
       return 'stalled'
     return this.#queue.bytes > 0 && now - this.#sentAt > limits.stalledMs ? 'tooSlow' : undefined
   }
@@ -164,7 +164,7 @@ export class ChannelStream {
     this.receivedBytes += bytes.length
     if (this.#isClosed) return
     this.#reader.push(bytes)
-    this.#events?.heard()
+    this.#events?.bytesArrived()
     this.#deliver()
   }
 
@@ -175,8 +175,8 @@ export class ChannelStream {
       this.#isPaused = true
       this.#events?.malformed(error instanceof Error ? error.message : String(error))
     }
-    if (!this.#reader.isWithinFrame) this.#frameSince = undefined
-    else this.#frameSince ??= this.#clock.steadyMs()
+    if (!this.#reader.isWithinFrame) this.#partAt = undefined
+    else this.#partAt = this.#clock.steadyMs()
     this.#countUnread()
   }
 
@@ -192,7 +192,7 @@ export class ChannelStream {
 
   #take(frame: Frame): void {
     // A complete frame is progress.
-    this.#frameSince = undefined
+    this.#partAt = undefined
     const takeOpening = this.#takeOpening
     if (takeOpening !== undefined) {
       this.#takeOpening = undefined
@@ -247,7 +247,7 @@ export class ChannelStream {
 }
 
 const ignored: ChannelEvents = {
-  heard: () => {},
+  bytesArrived: () => {},
   message: () => {},
   sent: () => {},
   queueChanged: () => {},

@@ -28,6 +28,7 @@ const words: Readonly<Record<SessionCloseReason, string>> = {
   tooMuchInput: 'too much input',
   badBlock: 'bad block',
   tooManyBlockRequests: 'too many requests for blocks',
+  unaskedBlocks: 'blocks that were not asked for',
   double: 'another connection to this node is kept',
   stopping: 'the node stops',
   tooSlow: 'the receiver is too slow: too many bytes wait to be sent',

@@ -3,17 +3,17 @@ import { type PublicKey, peerIdOf } from '../../identity/index.ts'
 /** Why a peer could not be connected to, in words for the operator. */
 export class DialFailure extends Error {
   override readonly name = 'DialFailure'
-  /** Whether another try will fail in the same way, unless settings or addresses change. */
-  readonly isPermanent: boolean
-  /** The node that answered at this address instead. */
+  /** Whether another node than the one that was dialled has this address, or this node itself. */
+  readonly isAnotherNode: boolean
+  /** The node that answered at this address instead; undefined when its key is not an Ed25519 key. */
   readonly other: string | undefined
 
   constructor(
     reason: string,
-    { isPermanent = false, other }: { isPermanent?: boolean; other?: string | undefined } = {},
+    { isAnotherNode = false, other }: { isAnotherNode?: boolean; other?: string | undefined } = {},
   ) {
     super(reason)
-    this.isPermanent = isPermanent
+    this.isAnotherNode = isAnotherNode
     this.other = other
   }
 
@@ -25,24 +25,18 @@ export class DialFailure extends Error {
 /** What the operator should know about a connection that failed in its first steps. */
 export class HandshakeFailure extends Error {
   override readonly name = 'HandshakeFailure'
-  readonly isPermanent: boolean
-
-  constructor(reason: string, isPermanent = false) {
-    super(reason)
-    this.isPermanent = isPermanent
-  }
 }
 
 /** `other` is undefined for a node whose key is not an Ed25519 key. */
 export function anotherNode(other: string | undefined): DialFailure {
   if (other === undefined)
-    return new DialFailure('a node with another kind of key has this address', { isPermanent: true })
+    return new DialFailure('a node with another kind of key has this address', { isAnotherNode: true })
   const id = peerIdOf(new Uint8Array(Buffer.from(other, 'latin1')) as PublicKey)
-  return new DialFailure(`another node has this address: ${id}`, { isPermanent: true, other })
+  return new DialFailure(`another node has this address: ${id}`, { isAnotherNode: true, other })
 }
 
 export function anotherTopic(theirs: string, own: string): HandshakeFailure {
-  return new HandshakeFailure(`the node is in the topic '${theirs}', this node in '${own}'`, true)
+  return new HandshakeFailure(`the node is in the topic '${theirs}', this node in '${own}'`)
 }
 
 const systemReasons: Readonly<Record<string, string>> = {
@@ -81,9 +75,6 @@ const namedReasons: Readonly<Record<string, string>> = {
   TransportUnavailableError: 'this address cannot be dialled: only TCP is supported',
 }
 
-/** Errors that the next try would bring as well. */
-const permanent: readonly string[] = ['NoValidAddressesError', 'TransportUnavailableError', 'InvalidPeerIdError']
-
 /** The reason of a failed connection in words. Errors of libp2p wrap each other, so the causes are looked at too. */
 export function reasonOf(error: unknown): string {
   const chain = causesOf(error)
@@ -100,14 +91,13 @@ export function reasonOf(error: unknown): string {
   return chain[0]?.message ?? String(error)
 }
 
-export function failureOf(error: unknown): DialFailure {
+/** @param self this node, which libp2p does not connect to */
+export function failureOf(error: unknown, self: string): DialFailure {
   const chain = causesOf(error)
   const failure = chain.find((cause) => cause instanceof DialFailure)
   if (failure !== undefined) return failure
-  const isPermanent = chain.some(
-    (cause) => permanent.includes(cause.name) || (cause instanceof HandshakeFailure && cause.isPermanent),
-  )
-  return new DialFailure(reasonOf(error), { isPermanent })
+  const isSelf = chain.some(({ name }) => name === 'InvalidPeerIdError')
+  return new DialFailure(reasonOf(error), isSelf ? { isAnotherNode: true, other: self } : {})
 }
 
 function causesOf(error: unknown): Error[] {

@@ -4,12 +4,12 @@ import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import { decodeBase64 } from '../../identity/index.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import { addressText, availableEndpoints, dialAddress, isLoopback, nameOf } from './addresses.ts'
+import { addressText, availableEndpoints, dialAddress, isLoopback, nameOfPeer } from './addresses.ts'
 import { type Channel, channels, protocolOf } from './channel.ts'
 import { anotherNode, DialFailure, failureOf, HandshakeFailure, reasonOf } from './dial-failure.ts'
 import type { HostOptions } from './host-options.ts'
 import { createNode } from './libp2p-node.ts'
-import { Discovery } from './mdns/discovery.ts'
+import { MdnsDiscovery } from './mdns/discovery.ts'
 import { serviceName } from './mdns/service-name.ts'
 import { type Session, StreamSession } from './session.ts'
 import { ConnectionSetup } from './setup.ts'
@@ -34,7 +34,7 @@ export class Host {
   #unreadBytes = 0
   #stopping: Promise<void> | undefined
   readonly #swarmKey: Buffer
-  #discovery: Discovery | undefined
+  #discovery: MdnsDiscovery | undefined
   #mdnsChange: Promise<void> = Promise.resolve()
 
   private constructor(options: HostOptions) {
@@ -71,7 +71,7 @@ export class Host {
       this.#dials.set(key, dial)
       return await this.#connect(peer, to, AbortSignal.any([signal, timeout.signal]))
     } catch (error) {
-      throw failureOf(dial.keyFailure ?? error)
+      throw failureOf(dial.keyFailure ?? error, Buffer.from(this.#options.key.publicKey).toString('latin1'))
     } finally {
       this.#options.runtime.timers.clear(timer)
       if (key !== undefined && this.#dials.get(key) === dial) this.#dials.delete(key)
@@ -97,7 +97,7 @@ export class Host {
       this.#discovery = undefined
       return
     }
-    this.#discovery ??= await Discovery.start({
+    this.#discovery ??= await MdnsDiscovery.start({
       service: serviceName(this.#swarmKey, topic),
       self: Buffer.from(key.publicKey).toString('latin1'),
       listening: () => this.addresses,
@@ -117,10 +117,20 @@ export class Host {
   async #stop(): Promise<void> {
     this.#options.runtime.timers.clear(this.#checks)
     for (const setup of this.#setups.values()) setup.fail(new HandshakeFailure('this node stops'))
-    const closing = [...this.#sessions.values()].map((session) => session.closed)
-    for (const session of this.#sessions.values()) session.close('stopping', true)
-    await Promise.all([...closing, this.setMdns(false)])
+    await Promise.all([this.#drainSessions(), this.setMdns(false)])
     await this.#libp2p?.stop()
+  }
+
+  /** Sends and receives what waits, for a while. */
+  async #drainSessions(): Promise<void> {
+    const { timers } = this.#options.runtime
+    const sessions = [...this.#sessions.values()]
+    for (const session of sessions) session.close('stopping')
+    const deadline = timers.setTimeout(() => {
+      for (const session of sessions) session.close('stopping', true)
+    }, limits.stopCloseMs)
+    await Promise.all(sessions.map((session) => session.closed))
+    timers.clear(deadline)
   }
 
   async #start(): Promise<void> {
@@ -160,7 +170,7 @@ export class Host {
     const abort = (): void => setup.fail(signal.reason)
     signal.addEventListener('abort', abort)
     try {
-      const found = nameOf(connection.remotePeer)
+      const found = nameOfPeer(connection.remotePeer)
       if (found !== peer) throw anotherNode(found)
       for (const channel of channels) setup.add(channel, await connection.newStream(protocolOf(channel), { signal }))
       return await this.#sessionOf(setup, peer)
@@ -186,7 +196,7 @@ export class Host {
   }
 
   async #accept(setup: ConnectionSetup): Promise<void> {
-    const peer = nameOf(setup.connection.remotePeer)
+    const peer = nameOfPeer(setup.connection.remotePeer)
     if (peer === undefined) throw new HandshakeFailure('the key of the node is not an Ed25519 key')
     await this.#sessionOf(setup, peer)
   }

@@ -8,7 +8,9 @@ import { createLibp2p } from 'libp2p'
 import { limits } from '../../base/limits.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
-import { nameOf } from './addresses.ts'
+import { nameOfPeer } from './addresses.ts'
+import { HandshakeFailure } from './dial-failure.ts'
+import { InboundLimit } from './inbound-limit.ts'
 import { boundedYamux } from './muxer.ts'
 import { swarmKeyProtector } from './protector.ts'
 import { silentLogger } from './silent-logger.ts'
@@ -30,6 +32,7 @@ export interface Libp2pOptions {
 export async function createNode(options: Libp2pOptions): Promise<Libp2p> {
   const { key, swarmKey, runtime } = options
   const setupMs = limits.sessionSetupMs
+  const inbound = new InboundLimit()
   return await createLibp2p({
     start: false,
     privateKey: privateKeyFromRaw(Buffer.concat([seedOf(key), key.publicKey])),
@@ -50,8 +53,13 @@ export async function createNode(options: Libp2pOptions): Promise<Libp2p> {
     streamMuxers: [boundedYamux()],
     connectionGater: {
       denyDialMultiaddr: () => false,
+      denyInboundConnection: (connection) => {
+        const isAdmitted = inbound.admit(connection)
+        if (!isAdmitted) options.onKeyFailure(connection, new HandshakeFailure('too many connections from one address'))
+        return !isAdmitted
+      },
       denyInboundEncryptedConnection: (peer) => {
-        const name = nameOf(peer)
+        const name = nameOfPeer(peer)
         return name === undefined || !options.accepts(name)
       },
     },

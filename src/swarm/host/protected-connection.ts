@@ -158,7 +158,7 @@ export class ProtectedConnection extends AbstractMessageStream {
 
   #end(why: keyof typeof reasons): void {
     if (this.#compared === header.length || this.#failure !== undefined) return
-    this.#failure = new HandshakeFailure(reasons[why], why === 'noKey' || why === 'otherKey')
+    this.#failure = new HandshakeFailure(reasons[why])
     this.#runtime.timers.clear(this.#deadline)
     this.#ready.reject(this.#failure)
     this.#failed(this.#failure)

@@ -34,7 +34,7 @@ export interface Session {
   /** More than 1 MiB waits on the live stream, or less than half of it again. */
   onCongested: (isCongested: boolean) => void
   /** Bytes have arrived, maybe a part of a message. */
-  onHeard: () => void
+  onBytes: () => void
   /** A message has left the queue of its channel, in the order in which they were sent. */
   onSent: (channel: Channel, bytes: number) => void
   /** Called once, never within a call of this session. No message arrives after it. */
@@ -65,7 +65,7 @@ export class StreamSession implements Session {
   readonly listenAddresses: readonly string[]
   onMessage: Session['onMessage'] = () => {}
   onCongested: Session['onCongested'] = () => {}
-  onHeard: Session['onHeard'] = () => {}
+  onBytes: Session['onBytes'] = () => {}
   onSent: Session['onSent'] = () => {}
   onClose: Session['onClose'] = () => {}
   readonly #parts: SessionParts
@@ -178,8 +178,8 @@ export class StreamSession implements Session {
 
   #eventsOf(channel: Channel): ChannelEvents {
     return {
-      heard: () => {
-        if (!this.#isOver) this.onHeard()
+      bytesArrived: () => {
+        if (!this.#isOver) this.onBytes()
       },
       message: (bytes) => {
         if (!this.#isOver) this.onMessage(channel, bytes)

@@ -100,22 +100,22 @@ export class Dialler {
   }
 
   /**
-   * A dial has failed. When it cannot work at this address, another source has to name the address again. `answeredBy`
-   * is the node that was found there instead, maybe this one. Returns whether the operator should know: a peer of the
-   * settings has failed for the first time since it was connected.
+   * A dial has failed. When another node has this address, a source has to name the address again; all other failures
+   * may be over later. `answeredBy` is the node that was found there instead, maybe this one. Returns whether the
+   * operator should know: a peer of the settings has failed for the first time since it was connected.
    */
   dialFailed(
     peer: string,
     address: string,
     reason: string,
-    isPermanent: boolean,
+    isAnotherNode: boolean,
     now: number,
     answeredBy?: string,
   ): boolean {
     this.#now = now
     const entry = this.#dialEnded(peer)
     entry.note({ address, at: now, reason })
-    if (isPermanent) entry.addresses.refused(address, now)
+    if (isAnotherNode) entry.addresses.refused(address, now)
     else entry.addresses.failed(address, now, this.#options.random)
     if (answeredBy === this.#options.self) this.#addOwn(address)
     else if (answeredBy !== undefined) this.learned(answeredBy, [address], 'dialled', now)

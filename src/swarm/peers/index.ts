@@ -11,3 +11,4 @@ export {
 } from './discovery.ts'
 export type { Introduction, NodeAddresses } from './introductions.ts'
 export type { AddressSource, DialFailed, KnownAddress, KnownPeer, KnownSession } from './known-peer.ts'
+export { nodeIdOfPeer } from './peer-names.ts'

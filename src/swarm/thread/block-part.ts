@@ -1,6 +1,4 @@
 import type { MessagePort } from 'node:worker_threads'
-import { messageOf } from '../../base/errors.ts'
-import type { Logger } from '../../logging/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { sleep, type Timer } from '../../runtime/timers.ts'
 import { LinkedBlocks, type LinkedLog, TransferThrottle } from '../../store/linked/index.ts'
@@ -9,7 +7,6 @@ import { RestartDelays } from './restart-delays.ts'
 
 interface BlockPartOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>
-  readonly log: Logger
   readonly random: () => number
   readonly transport: BlockTransport
   /** Tells when events are published. */
@@ -17,6 +14,8 @@ interface BlockPartOptions {
   readonly timeoutMs: number
   /** Asks the main thread for a port to the files thread. `link` takes it. */
   readonly requestLink: () => void
+  /** Called when reading or storing blocks fails. */
+  readonly onFailure: (error: unknown) => void
 }
 
 /** The exchange of blocks in the swarm thread, with its link to the files thread: when it ends, another one is made. */
@@ -31,7 +30,7 @@ export class BlockPart {
   #isStopped = false
 
   constructor(options: BlockPartOptions) {
-    const { runtime, log, random, transport, store, timeoutMs } = options
+    const { runtime, random, transport, store, timeoutMs, onFailure } = options
     this.#options = options
     let commits = 0
     this.#unsubscribe = store.onAppended(() => commits++)
@@ -39,7 +38,6 @@ export class BlockPart {
       () => commits,
       (ms) => sleep(runtime.timers, ms),
     )
-    const onFailure = (error: unknown): void => log.warn(`blocks of files are not exchanged: ${messageOf(error)}`)
     this.replicator = new BlockReplicator({ runtime, random, timeoutMs, transport, throttle, onFailure })
   }
 

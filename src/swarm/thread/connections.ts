@@ -1,16 +1,16 @@
 import { messageOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import { nodeIdOf, type PublicKey } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
 import type { BlockCloseReason, CloseReason, Message } from '../../sync/index.ts'
 import type { BlockTransport } from '../exchange/block-replicator.ts'
-import type { Transport } from '../exchange/replicator.ts'
+import type { Transport } from '../exchange/replicator-options.ts'
 import { type Channel, DialFailure, type Host, type Session } from '../host/index.ts'
-import type { Dialler } from '../peers/index.ts'
+import { type Dialler, nodeIdOfPeer } from '../peers/index.ts'
 import { PeerConnection } from './peer-connection.ts'
+import { PingLog } from './ping-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
 
 /** What is told about connections and messages: by `Replicator`. */
@@ -19,9 +19,9 @@ export interface ConnectionEvents {
   disconnected(peer: string): void
   received(peer: string, message: Message): void
   /** Something has arrived that is not a message for it. */
-  heard(peer: string): void
+  bytesArrived(peer: string): void
   congested(peer: string, isCongested: boolean): void
-  answersWait(peer: string, areWaiting: boolean): void
+  syncCongested(peer: string, isCongested: boolean): void
 }
 
 /** What is told about the stream of blocks: by `BlockReplicator`. */
@@ -53,6 +53,7 @@ const innocent: ReadonlySet<CloseReason | BlockCloseReason> = new Set([
 /** One session per peer: dialled as the dialler decides, doubles closed, messages encoded and decoded. */
 export class Connections implements Transport, BlockTransport {
   readonly #options: ConnectionsOptions
+  readonly #pings: PingLog
   /** By peer. */
   readonly #connections = new Map<string, PeerConnection>()
   readonly #counts = { dials: 0, keptOut: 0, sentBytes: 0, receivedBytes: 0 }
@@ -68,6 +69,7 @@ export class Connections implements Transport, BlockTransport {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
+    this.#pings = new PingLog(options.log, options.runtime.timers)
   }
 
   /** Set before the first session. */
@@ -110,7 +112,11 @@ export class Connections implements Transport, BlockTransport {
       return
     }
     const id = ++this.#lastId
-    const connection = new PeerConnection(id, session, this.#now)
+    const node = nodeIdOfPeer(peer)
+    const connection = new PeerConnection(id, session, this.#now, {
+      answered: (micros) => this.#pings.answered(node, micros),
+      failed: () => this.#pings.failed(node),
+    })
     const doubles = dialler.connected(peer, { id, direction, address }, this.#now)
     dialler.learned(peer, session.listenAddresses, 'identify', this.#now)
     session.onClose = (reason) => this.#ended(connection, reason)
@@ -125,7 +131,7 @@ export class Connections implements Transport, BlockTransport {
     const connection = this.#connections.get(peer)
     if (connection === undefined || connection.isClosing) return
     connection.send(message, this.#now)
-    this.#checkAnswers(connection)
+    this.#checkSync(connection)
     this.#options.changed()
   }
 
@@ -142,7 +148,7 @@ export class Connections implements Transport, BlockTransport {
       this.#options.dialler.keepOut(peer, this.#now)
       this.#counts.keptOut++
     }
-    this.#options.log.warn(`closing the connection to ${nameOf(peer)}: ${reason}`, {
+    this.#options.log.warn(`closing the connection to ${nodeIdOfPeer(peer)}: ${reason}`, {
       address: connection.session.address,
     })
     connection.session.close(reason, !innocent.has(reason))
@@ -196,29 +202,29 @@ export class Connections implements Transport, BlockTransport {
     session.onCongested = (isCongested) => {
       connection.isCongested = isCongested
       if (this.#isCurrent(connection)) this.#events?.congested(peer, isCongested)
-      this.#checkAnswers(connection, true)
+      this.#checkSync(connection, true)
     }
-    session.onHeard = () => {
-      if (this.#isCurrent(connection)) this.#events?.heard(peer)
+    session.onBytes = () => {
+      if (this.#isCurrent(connection)) this.#events?.bytesArrived(peer)
     }
     session.onSent = (channel) => {
-      if (channel !== 'blocks') this.#checkAnswers(connection)
+      if (channel !== 'blocks') this.#checkSync(connection)
       else if (this.#isCurrent(connection)) this.#blocks?.sent(peer)
     }
     this.#connections.set(peer, connection)
-    this.#options.log.info(`connected to ${nameOf(peer)}`, { address, direction })
+    this.#options.log.info(`connected to ${nodeIdOfPeer(peer)}`, { address, direction })
     this.#events?.connected(peer)
     this.#blocks?.connected(peer)
   }
 
-  /** Answers wait while many are queued: a peer that reads slowly must not fill the memory. */
-  #checkAnswers(connection: PeerConnection, isForced = false): void {
-    const { session, areAnswersWaiting } = connection
-    const limit = areAnswersWaiting ? limits.congestedBytes / 2 : limits.congestedBytes
-    const areWaiting = connection.isCongested || session.waitingOn('sync') > limit
-    if ((areWaiting === areAnswersWaiting && !isForced) || !this.#isCurrent(connection)) return
-    connection.areAnswersWaiting = areWaiting
-    this.#events?.answersWait(session.peer, areWaiting)
+  /** Answers and comparisons wait while many are queued: a peer that reads slowly must not fill the memory. */
+  #checkSync(connection: PeerConnection, isForced = false): void {
+    const { session, isSyncCongested } = connection
+    const limit = isSyncCongested ? limits.congestedBytes / 2 : limits.congestedBytes
+    const isCongested = connection.isCongested || session.waitingOn('sync') > limit
+    if ((isCongested === isSyncCongested && !isForced) || !this.#isCurrent(connection)) return
+    connection.isSyncCongested = isCongested
+    this.#events?.syncCongested(session.peer, isCongested)
   }
 
   #received(connection: PeerConnection, channel: Channel, bytes: Uint8Array): void {
@@ -231,7 +237,7 @@ export class Connections implements Transport, BlockTransport {
           if (this.#isCurrent(connection)) this.#events?.received(peer, message)
     } catch (error) {
       if (!(error instanceof MalformedBytes)) throw error
-      this.#options.log.debug(`malformed message of ${nameOf(peer)}: ${error.message}`)
+      this.#options.log.debug(`malformed message of ${nodeIdOfPeer(peer)}: ${error.message}`)
       this.close(peer, 'malformedMessage')
     }
     this.#options.changed()
@@ -253,7 +259,7 @@ export class Connections implements Transport, BlockTransport {
     connection.isClosing = true
     dialler.disconnected(peer, connection.id, reason, this.#now)
     if (this.#connections.get(peer) === connection) {
-      log.info(`disconnected from ${nameOf(peer)}: ${reason}`, { address })
+      log.info(`disconnected from ${nodeIdOfPeer(peer)}: ${reason}`, { address })
       this.#forget(connection)
     }
     this.wake()
@@ -275,19 +281,15 @@ export class Connections implements Transport, BlockTransport {
       await this.#host?.dial(peer, address, AbortSignal.any([timeout.signal, this.#stopping.signal]))
     } catch (error) {
       if (this.#isClosed) return
-      const { isPermanent, other } = error instanceof DialFailure ? error : { isPermanent: false, other: undefined }
+      const { isAnotherNode, other } = error instanceof DialFailure ? error : { isAnotherNode: false, other: undefined }
       const reason = messageOf(error)
       this.#dialFailures.add(reason)
-      if (dialler.dialFailed(peer, address, reason, isPermanent, this.#now, other))
-        log.warn(`connection failed to initial peer ${nameOf(peer)}: ${reason}; it is tried again`, { address })
-      else log.debug(`cannot connect to ${nameOf(peer)}: ${reason}`, { address })
+      if (dialler.dialFailed(peer, address, reason, isAnotherNode, this.#now, other))
+        log.warn(`connection failed to initial peer ${nodeIdOfPeer(peer)}: ${reason}; it is tried again`, { address })
+      else log.debug(`cannot connect to ${nodeIdOfPeer(peer)}: ${reason}`, { address })
     } finally {
       runtime.timers.clear(timer)
     }
     this.wake()
   }
-}
-
-export function nameOf(peer: string): string {
-  return nodeIdOf(Buffer.from(peer, 'latin1') as Uint8Array as PublicKey)
 }

@@ -3,7 +3,7 @@ import { MalformedBytes } from '../../protocol/index.ts'
 import type { Message } from '../../sync/index.ts'
 import { decodeMessage, encodeMessage } from '../exchange/message-codec.ts'
 import type { Session } from '../host/index.ts'
-import { Pings } from './pings.ts'
+import { type PingEvents, Pings } from './pings.ts'
 
 /**
  * What must not wait behind events that were asked for. Heads are among them, because an old one that arrives after a
@@ -17,17 +17,18 @@ export class PeerConnection {
   readonly session: Session
   /** Milliseconds of the monotonic clock. */
   readonly since: number
-  readonly pings = new Pings()
+  readonly pings: Pings
   isCongested = false
   /** Whether requests of the peer wait until answers were sent. */
-  areAnswersWaiting = false
+  isSyncCongested = false
   /** Whether it is being closed: then messages are ignored. */
   isClosing = false
   /** Messages that have overtaken the hello, which comes over another channel; undefined since it has come. */
   #early: Message[] | undefined = []
   #earlyBytes = 0
 
-  constructor(id: number, session: Session, now: number) {
+  constructor(id: number, session: Session, now: number, pings: PingEvents) {
+    this.pings = new Pings(pings)
     this.id = id
     this.session = session
     this.since = now

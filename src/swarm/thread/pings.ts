@@ -1,7 +1,13 @@
 import type { PingStatistics } from '../snapshot.ts'
 
-/** Pings to count for the rate of failures. */
-const window = 50
+/** Round trips above an hour count as an hour. */
+const maxMicros = 3_600_000_000
+
+/** What is told about pings; the round trip in microseconds. */
+export interface PingEvents {
+  answered(micros: number): void
+  failed(): void
+}
 
 /** Round trips to a peer, from the pings and pongs that pass. */
 export class Pings {
@@ -10,24 +16,31 @@ export class Pings {
   #decay3 = 0
   #decay10 = 0
   #failuresInARow = 0
-  /** The last results: whether a pong has come. */
-  readonly #results: boolean[] = []
+  /** In millionths: each failure adds a hundredth, and each ping takes a hundredth of it away. */
+  #failureRate = 0
+  readonly #events: PingEvents
+
+  constructor(events: PingEvents) {
+    this.#events = events
+  }
 
   /** A ping is sent; the one before it had no answer when it is still open. */
   sent(id: number, now: number): void {
     if (this.#sent !== undefined) {
       this.#failuresInARow++
       this.#note(false)
+      this.#events.failed()
     }
     this.#sent = { id, at: now }
   }
 
   answered(id: number, now: number): void {
     if (this.#sent?.id !== id) return
-    const micros = Math.round((now - this.#sent.at) * 1000)
+    const micros = Math.min(maxMicros, Math.round((now - this.#sent.at) * 1000))
     this.#sent = undefined
     this.#failuresInARow = 0
     this.#note(true)
+    this.#events.answered(micros)
     const isFirst = this.#current === undefined
     this.#current = micros
     this.#decay3 = isFirst ? micros : 0.7 * this.#decay3 + 0.3 * micros
@@ -37,18 +50,16 @@ export class Pings {
   /** Undefined until there was an answer. */
   get statistics(): PingStatistics | undefined {
     if (this.#current === undefined) return undefined
-    const failed = this.#results.filter((isAnswered) => !isAnswered).length
     return {
       current: this.#current,
       decay3: Math.round(this.#decay3),
       decay10: Math.round(this.#decay10),
       failures: this.#failuresInARow,
-      failureRate: Math.round((1_000_000 * failed) / this.#results.length),
+      failureRate: Math.round(this.#failureRate),
     }
   }
 
   #note(isAnswered: boolean): void {
-    this.#results.push(isAnswered)
-    if (this.#results.length > window) this.#results.shift()
+    this.#failureRate = 0.99 * this.#failureRate + (isAnswered ? 0 : 10_000)
   }
 }

@@ -1,8 +1,10 @@
-import { formatStreamId, type NodeId, nodeIdOf, type PublicKey } from '../../identity/index.ts'
+import { formatStreamId, type NodeId, nodeIdOf } from '../../identity/index.ts'
 import type { StreamKey } from '../../protocol/index.ts'
 import { nameOfStream, PeerStatuses, type PeerStatusOptions } from '../../replication/index.ts'
 import type { TableRow } from '../../sync/index.ts'
-import type { PeerState, Replicator } from '../exchange/replicator.ts'
+import type { Replicator } from '../exchange/replicator.ts'
+import type { PeerState } from '../exchange/replicator-options.ts'
+import { nodeIdOfPeer } from '../peers/index.ts'
 import type { PeerConnection, SwarmSnapshot } from '../snapshot.ts'
 
 type Missing = Pick<PeerConnection, 'missingHere' | 'missingThere'>
@@ -11,7 +13,7 @@ type Missing = Pick<PeerConnection, 'missingHere' | 'missingThere'>
 type Offsets = Record<string, number>
 
 /** What nodes have, compared with each other. */
-export interface Progress extends Pick<SwarmSnapshot, 'statuses' | 'heard'> {
+export interface Progress extends Pick<SwarmSnapshot, 'statuses' | 'peerOffsets'> {
   /** By peer. */
   readonly missing: ReadonlyMap<string, Missing>
 }
@@ -42,21 +44,21 @@ export class ReplicationProgress {
   at(now: number): Progress {
     const here = this.#here()
     const peers = this.#replicator.peers().filter(({ isReady }) => isReady)
-    this.#statuses.told(nodeId(this.#self), here.offsets, now)
-    const heard: Offsets = {}
+    this.#statuses.told(nodeIdOfPeer(this.#self), here.offsets, now)
+    const peerOffsets: Offsets = {}
     const missing = new Map<string, Missing>()
     for (const peer of peers) {
       const offsets = this.#offsetsOf(peer, here)
-      this.#statuses.told(nodeId(peer.name), offsets, now)
+      this.#statuses.told(nodeIdOfPeer(peer.name), offsets, now)
       missing.set(peer.name, {
-        missingHere: this.#missingHere(peer.name, here, heard),
+        missingHere: this.#missingHere(peer.name, here, peerOffsets),
         missingThere: this.#missingThere(here, peer),
       })
     }
     const statuses = this.#statuses.at(now) as SwarmSnapshot['statuses']
-    const known = new Set([this.#self, ...peers.map(({ name }) => name)].map(nodeId))
+    const known = new Set([this.#self, ...peers.map(({ name }) => name)].map(nodeIdOfPeer))
     for (const node of Object.keys(statuses)) if (!known.has(node as NodeId)) this.#statuses.forget(node)
-    return { statuses, heard, missing }
+    return { statuses, peerOffsets, missing }
   }
 
   #here(): Here {
@@ -77,20 +79,20 @@ export class ReplicationProgress {
       if (count > 0) offsets[stream] = Math.max(offsets[stream] ?? -1, count - 1)
     }
     for (const { stream, count } of this.#replicator.claimsOf(name)) raise(streamId(stream), count)
-    const node = nodeId(this.#self)
+    const node = nodeIdOfPeer(this.#self)
     for (const [number, count] of stored) raise(formatStreamId({ node, number: BigInt(number) }), count)
     return offsets
   }
 
-  /** The number of events that only the peer has. Adds their last offsets to `heard`. */
-  #missingHere(peer: string, { rows }: Here, heard: Offsets): number {
+  /** The number of events that only the peer has. Adds their last offsets to `peerOffsets`. */
+  #missingHere(peer: string, { rows }: Here, peerOffsets: Offsets): number {
     let missing = 0
     for (const { stream, count } of this.#replicator.claimsOf(peer)) {
       const stored = rows.get(nameOfStream(stream))?.count ?? 0
       if (count <= stored) continue
       missing += count - stored
       const id = streamId(stream)
-      heard[id] = Math.max(heard[id] ?? -1, count - 1)
+      peerOffsets[id] = Math.max(peerOffsets[id] ?? -1, count - 1)
     }
     return missing
   }
@@ -104,10 +106,6 @@ export class ReplicationProgress {
         missing += Math.max(0, count - (stored.get(key.number) ?? 0))
     return missing
   }
-}
-
-function nodeId(peer: string): NodeId {
-  return nodeIdOf(Buffer.from(peer, 'latin1') as Uint8Array as PublicKey)
 }
 
 function streamId({ node, number }: StreamKey): string {

@@ -6,6 +6,7 @@ import type { Replicator } from '../exchange/replicator.ts'
 import type { Dialler } from '../peers/index.ts'
 import type { PeerConnection, SwarmSnapshot } from '../snapshot.ts'
 import type { Connections } from './connections.ts'
+import type { FailureLog } from './failure-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
 import { type Progress, ReplicationProgress } from './replication-progress.ts'
 import type { FromSwarm, SwarmSettings } from './thread-messages.ts'
@@ -17,6 +18,7 @@ export interface SnapshotParts {
   readonly replicator: Pick<Replicator, 'peers' | 'rows' | 'claimsOf'>
   readonly connections: Pick<Connections, 'all' | 'counters'>
   readonly dialler: Pick<Dialler, 'snapshot'>
+  readonly failures: Pick<FailureLog, 'counts'>
   readonly settings: SwarmSettings
   readonly post: (message: FromSwarm) => void
 }
@@ -29,7 +31,7 @@ export class SnapshotSource {
   readonly #comparing: ReplicationProgress
   #settings: SwarmSettings
   #storedEvents = 0
-  #progress: Progress = { statuses: {}, heard: {}, missing: new Map() }
+  #progress: Progress = { statuses: {}, peerOffsets: {}, missing: new Map() }
   #compareFrom = Number.NEGATIVE_INFINITY
   #postedAt = Number.NEGATIVE_INFINITY
   #listens: () => readonly string[] = () => []
@@ -89,9 +91,9 @@ export class SnapshotSource {
   }
 
   take(): SwarmSnapshot {
-    const { dialler, connections, runtime } = this.#parts
+    const { dialler, connections, failures, runtime } = this.#parts
     this.#compare()
-    const { statuses, heard } = this.#progress
+    const { statuses, peerOffsets } = this.#progress
     return {
       wallMs: nowMs(runtime.clock),
       steadyMs: runtime.clock.steadyMs(),
@@ -100,12 +102,14 @@ export class SnapshotSource {
       connections: this.#connections(),
       knownPeers: dialler.snapshot(),
       statuses,
-      heard,
+      peerOffsets,
       counters: {
         ...connections.counters,
         inboundFailures: this.#inboundFailures.counts,
+        // libp2p reports no errors of listening sockets; a port that cannot be bound is a failed start.
         listenerErrors: 0,
         storedEvents: this.#storedEvents,
+        failures: failures.counts,
       },
     }
   }

@@ -1,4 +1,3 @@
-import { messageOf } from '../../base/errors.ts'
 import { formatStreamId, nodeIdOf, type PublicKey, parsePrivateKey } from '../../identity/index.ts'
 import { LogFilter, Logger, type LogLines } from '../../logging/index.ts'
 import type { StreamKey } from '../../protocol/index.ts'
@@ -8,11 +7,13 @@ import { LinkedLog } from '../../store/linked/index.ts'
 import type { Effect } from '../../sync/index.ts'
 import { Replicator } from '../exchange/replicator.ts'
 import { Host } from '../host/index.ts'
-import { Dialler, type Discovery } from '../peers/index.ts'
+import { Dialler, type Discovery, nodeIdOfPeer } from '../peers/index.ts'
 import { BlockPart } from './block-part.ts'
-import { Connections, nameOf } from './connections.ts'
+import { Connections } from './connections.ts'
+import { FailureLog } from './failure-log.ts'
 import { initialPeersOf } from './initial-peers.ts'
 import { RemoteGate } from './remote-gate.ts'
+import { type SettingStep, SettingSteps } from './setting-steps.ts'
 import { SnapshotSource } from './snapshot-source.ts'
 import type { FromSwarm, SwarmSettings, SwarmStart, ThreadNotice, ToSwarm } from './thread-messages.ts'
 
@@ -21,6 +22,7 @@ type Post = (message: FromSwarm) => void
 interface Parts {
   readonly lines: LogLines
   readonly log: Logger
+  readonly failures: FailureLog
   readonly store: LinkedLog
   readonly gate: RemoteGate
   readonly dialler: Dialler
@@ -35,12 +37,12 @@ interface Parts {
 export class SwarmPart {
   readonly #parts: Parts
   readonly #runtime: Runtime
-  #settings: SwarmSettings
+  readonly #settings: SettingSteps
 
   private constructor(parts: Parts, settings: SwarmSettings, runtime: Runtime) {
     this.#parts = parts
-    this.#settings = settings
     this.#runtime = runtime
+    this.#settings = new SettingSteps(this.#steps(), settings, (error) => parts.failures.add('settings', error))
   }
 
   static async start(start: SwarmStart, runtime: Runtime, post: Post): Promise<SwarmPart> {
@@ -49,6 +51,7 @@ export class SwarmPart {
     const key = parsePrivateKey(start.privateKey)
     const lines = relayedLines(settings.logFilter, runtime, post)
     const log = new Logger(lines, 'swarm')
+    const failures = new FailureLog(log, runtime.timers)
     const random = (): number => runtime.random.bytes(6).readUIntBE(0, 6) / 2 ** 48
     const store = new LinkedLog(link, runtime, threadWatch(post))
     const gate = new RemoteGate(start.isGateOpen, (notice) => post({ is: 'gate', notice }))
@@ -81,23 +84,24 @@ export class SwarmPart {
         connections.wake()
       },
       onStored: (peer, bytes, events) => snapshots?.stored(peer, bytes, events),
-      onFailure: (error) => log.error(`replication failed: ${messageOf(error)}`),
+      onFailure: (error) => failures.add('replication', error),
+      onRemovalFailure: (error) => failures.add('removal', error),
     })
     const blocks = new BlockPart({
       runtime,
-      log,
       random,
       transport: connections,
       store,
       timeoutMs: settings.blockTimeoutMs,
       requestLink: () => post({ is: 'wants-blocks' }),
+      onFailure: (error) => failures.add('blocks', error),
     })
     let host: Host | undefined
     try {
       await replicator.start()
       connections.events = replicator
       connections.blocks = blocks.replicator
-      snapshots = new SnapshotSource({ runtime, replicator, connections, dialler, settings, self, post })
+      snapshots = new SnapshotSource({ runtime, replicator, connections, dialler, failures, settings, self, post })
       const source = snapshots
       host = await Host.start({
         key,
@@ -113,7 +117,10 @@ export class SwarmPart {
           dialler.learned(peer, addresses, source, clock.steadyMs())
           connections.wake()
         },
-        onSession: (session) => connections.add(session),
+        onSession: (session) => {
+          store.prepareToReceive()
+          connections.add(session)
+        },
         accepts: (peer) => !dialler.isKeptOut(peer, clock.steadyMs()),
         onInboundFailure: (address, reason) => {
           log.debug(`an inbound connection failed: ${reason}`, { address })
@@ -126,10 +133,22 @@ export class SwarmPart {
         dialler.setOwnAddresses(listening.addresses)
         return listening.addresses
       })
-      const parts = { lines, log, store, gate, dialler, connections, replicator, blocks, snapshots: source, host }
+      const parts = {
+        lines,
+        log,
+        failures,
+        store,
+        gate,
+        dialler,
+        connections,
+        replicator,
+        blocks,
+        snapshots: source,
+        host,
+      }
       const part = new SwarmPart(parts, settings, runtime)
       dialler.setOwnAddresses(host.addresses)
-      part.#setInitialPeers()
+      part.#setInitialPeers(settings.initialPeers)
       connections.start(host)
       post({ is: 'wants-blocks' })
       return part
@@ -144,18 +163,16 @@ export class SwarmPart {
   }
 
   take(message: Exclude<ToSwarm, { do: 'start' | 'stop' }>): void {
-    const { gate, replicator, blocks, log } = this.#parts
+    const { gate, replicator, blocks } = this.#parts
     switch (message.do) {
       case 'apply':
-        this.#apply(message.settings)
+        this.#settings.apply(message.settings)
         break
       case 'open-gate':
         gate.open()
         break
       case 'removed':
-        replicator
-          .removed(message.stream, message.redaction)
-          .catch((error: unknown) => log.error(`peers cannot be told of a removal: ${messageOf(error)}`))
+        void replicator.removed(message.stream, message.redaction)
         break
       case 'discovered':
         this.#discovered(message.discovery)
@@ -167,6 +184,7 @@ export class SwarmPart {
 
   async stop(): Promise<void> {
     const { connections, replicator, blocks, snapshots, host, store } = this.#parts
+    await replicator.drain()
     snapshots.stop()
     replicator.close()
     blocks.stop()
@@ -175,21 +193,33 @@ export class SwarmPart {
     await store.close()
   }
 
-  #apply(settings: SwarmSettings): void {
-    const before = this.#settings
-    const { lines, host, log, replicator, blocks, snapshots } = this.#parts
-    this.#settings = settings
-    blocks.replicator.timeoutMs = settings.blockTimeoutMs
-    if (settings.logFilter !== before.logFilter) lines.filter = new LogFilter(settings.logFilter)
-    if (settings.gossipMs !== before.gossipMs || settings.pingTimeoutMs !== before.pingTimeoutMs)
-      replicator.setTimes(settings)
-    if (settings.isReadOnly !== before.isReadOnly) replicator.setReadOnly(settings.isReadOnly)
-    if (settings.mdns !== before.mdns)
-      host.setMdns(settings.mdns).catch((error: unknown) => log.error(`mDNS cannot be changed: ${messageOf(error)}`))
-    if (settings.announceAddresses.join() !== before.announceAddresses.join())
-      host.setAnnounce(settings.announceAddresses)
-    if (settings.initialPeers.join() !== before.initialPeers.join()) this.#setInitialPeers()
-    snapshots.settings = settings
+  #steps(): readonly SettingStep[] {
+    const { lines, host, replicator, blocks, snapshots } = this.#parts
+    return [
+      {
+        of: ['logFilter'],
+        apply: ({ logFilter }) => {
+          lines.filter = new LogFilter(logFilter)
+        },
+      },
+      {
+        of: ['blockTimeoutMs'],
+        apply: ({ blockTimeoutMs }) => {
+          blocks.replicator.timeoutMs = blockTimeoutMs
+        },
+      },
+      { of: ['gossipMs', 'pingTimeoutMs'], apply: (settings) => replicator.setTimes(settings) },
+      { of: ['isReadOnly'], apply: ({ isReadOnly }) => replicator.setReadOnly(isReadOnly) },
+      { of: ['mdns'], apply: ({ mdns }) => host.setMdns(mdns) },
+      { of: ['announceAddresses'], apply: ({ announceAddresses }) => host.setAnnounce(announceAddresses) },
+      { of: ['initialPeers'], apply: ({ initialPeers }) => this.#setInitialPeers(initialPeers) },
+      {
+        of: ['announceAddresses', 'lowLatencyMs', 'highLatencyMs'],
+        apply: (settings) => {
+          snapshots.settings = settings
+        },
+      },
+    ]
   }
 
   #discovered({ peer, address, isNew }: Discovery): void {
@@ -199,11 +229,11 @@ export class SwarmPart {
     connections.wake()
   }
 
-  #setInitialPeers(): void {
+  #setInitialPeers(texts: readonly string[]): void {
     const { dialler, connections, log } = this.#parts
-    const { peers, problems } = initialPeersOf(this.#settings.initialPeers)
+    const { peers, problems } = initialPeersOf(texts)
     for (const problem of problems) log.warn(problem)
-    for (const { peer, address } of peers) log.info(`added initial peer ${nameOf(peer)}`, { address })
+    for (const { peer, address } of peers) log.info(`added initial peer ${nodeIdOfPeer(peer)}`, { address })
     dialler.setInitialPeers(peers, this.#runtime.clock.steadyMs())
     connections.wake()
   }
@@ -224,9 +254,9 @@ function threadWatch(post: Post) {
 
 function reportText({ is, stream, peer }: Extract<Effect, { do: 'report' }>): string {
   const name = streamName(stream)
-  if (is === 'fork') return `${nameOf(peer)} has evidence that the stream ${name} was forked: it is frozen`
-  if (is === 'own-stream-ahead') return `${nameOf(peer)} has more events of the own stream ${name} than this node`
-  return `${nameOf(peer)} has events of ${name} from the future: they wait until the clock has reached them`
+  if (is === 'fork') return `${nodeIdOfPeer(peer)} has evidence that the stream ${name} was forked: it is frozen`
+  if (is === 'own-stream-ahead') return `${nodeIdOfPeer(peer)} has more events of the own stream ${name} than this node`
+  return `${nodeIdOfPeer(peer)} has events of ${name} from the future: they wait until the clock has reached them`
 }
 
 function streamName({ node, number }: StreamKey): string {

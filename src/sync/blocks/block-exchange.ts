@@ -107,16 +107,13 @@ export class BlockExchange {
 
   #handle(peer: BlockPeer, message: ExchangeMessage, now: number): BlockEffect[] {
     switch (message.is) {
-      case 'wantBlocks': {
-        const effects = this.#server.wanted(peer, message.cids)
-        if (effects[0]?.do === 'close') this.#forget(peer.name)
-        return effects
-      }
+      case 'wantBlocks':
+        return this.#orForget(peer, this.#server.wanted(peer, message.cids))
       case 'cancelBlocks':
         this.#server.cancelled(peer, message.cids)
         return []
       case 'block':
-        return this.#fetcher.block(peer, message.cid, message.bytes, now)
+        return this.#orForget(peer, this.#fetcher.block(peer, message.cid, message.bytes, now))
       case 'blocksNotHere':
         this.#fetcher.notHere(peer, message.cids, now)
         return []
@@ -124,6 +121,12 @@ export class BlockExchange {
         this.#fetcher.have(peer, message.cids, now)
         return []
     }
+  }
+
+  /** Forgets a peer that is closed by what follows from its message. */
+  #orForget(peer: BlockPeer, effects: BlockEffect[]): BlockEffect[] {
+    if (effects[0]?.do === 'close') this.#forget(peer.name)
+    return effects
   }
 
   #close(name: string): BlockEffect[] {

@@ -68,7 +68,7 @@ export class BlockFetcher {
     const key = keyOfCid(cid)
     const peer = this.#wants.unask(key)
     if (peer === undefined) return []
-    this.#peers.get(peer)?.open.delete(key)
+    this.#peers.get(peer)?.withdraw(key)
     return [cancel(peer, [cid])]
   }
 
@@ -82,15 +82,16 @@ export class BlockFetcher {
     return []
   }
 
-  /** A block has arrived from a peer. One that is not wanted, or was not asked for, is ignored. */
+  /** A block has arrived from a peer. One that is not wanted is ignored; many that were not asked for end the session. */
   block(peer: BlockPeer, cid: Uint8Array, bytes: Uint8Array, now: number): BlockEffect[] {
     const key = keyOfCid(cid)
-    if (peer.open.delete(key)) peer.answered(now)
+    if (!peer.sent(key, now))
+      return peer.unasked > limits.unaskedBlocks ? [{ do: 'close', peer: peer.name, reason: 'unaskedBlocks' }] : []
     const want = this.#wants.get(key)
     // An answer after the time-out is still of use, unless the block is being stored or too many are.
     if (want === undefined || want.isStoring || !this.#wants.canStore(want)) return []
     const asked = want.peer === undefined || want.peer === peer.name ? undefined : this.#peers.get(want.peer)
-    asked?.open.delete(key)
+    asked?.withdraw(key)
     this.#wants.storing(want)
     const store = { do: 'storeBlock', from: peer.name, cid, bytes, isAsked: this.#wants.isAsked(key) } as const
     return asked === undefined ? [store] : [store, cancel(asked.name, [cid])]
@@ -152,7 +153,7 @@ export class BlockFetcher {
         const isLate = this.#deadline(peer, askedAt) <= now
         const isOvertaken = peer.answers - answers >= limits.overtakenBlockRequests
         if (!isLate && !isOvertaken) continue
-        peer.open.delete(key)
+        peer.withdraw(key)
         this.#releaseFrom(peer.name, key)
         if (isLate) isSilent = true
         else peer.lacks.set(key, now + limits.blockNotHereMs)
@@ -250,7 +251,7 @@ export class BlockFetcher {
         ),
       )
       this.forget(peer)
-      peer.open.clear()
+      for (const key of [...peer.open.keys()]) peer.withdraw(key)
     }
     return effects
   }

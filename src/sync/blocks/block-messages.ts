@@ -27,7 +27,7 @@ export interface BlockMessage {
 export type ExchangeMessage = WantBlocks | HaveBlocks | BlocksNotHere | BlockMessage | CancelBlocks
 
 /** Why the exchange of blocks closes a connection, besides malformed messages. The codes are part of the protocol. */
-export const blockCloseCodes = { badBlock: 32, tooManyBlockRequests: 33 } as const
+export const blockCloseCodes = { badBlock: 32, tooManyBlockRequests: 33, unaskedBlocks: 34 } as const
 
 export type BlockCloseReason = keyof typeof blockCloseCodes
 

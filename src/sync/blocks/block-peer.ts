@@ -1,5 +1,7 @@
 import { limits } from '../../base/limits.ts'
 
+const unaskedPerAnswer = 4
+
 /** A CID as the key of a map: its bytes as latin1. */
 export type BlockKey = string
 
@@ -52,6 +54,10 @@ export class BlockPeer {
   readonly name: string
   /** The blocks that it was asked for and has not answered. */
   readonly open = new Map<BlockKey, OpenRequest>()
+  /** Requests that were withdrawn: it may have answered them before it knew. */
+  readonly #withdrawn = new RecentKeys<true>()
+  /** Blocks that it has sent without a request. An answer makes up for some: a request may be repeated. */
+  unasked = 0
   /** Number of requests that it has answered. */
   answers = 0
   /** When it last answered a request. */
@@ -93,6 +99,22 @@ export class BlockPeer {
     this.open.set(key, { cid, askedAt: now, answers: this.answers })
   }
 
+  /** Withdraws a request. Returns whether it was open. */
+  withdraw(key: BlockKey): boolean {
+    if (!this.open.delete(key)) return false
+    this.#withdrawn.set(key, true)
+    return true
+  }
+
+  /** A block of it has arrived. Returns whether it was asked for, now or before. */
+  sent(key: BlockKey, now: number): boolean {
+    const isOpen = this.open.delete(key)
+    if (isOpen) this.answered(now)
+    const wasAsked = isOpen || this.#withdrawn.delete(key)
+    if (!wasAsked) this.unasked++
+    return wasAsked
+  }
+
   /** A block is stored, or wanted no more: what the peer has said about it does not matter. */
   settle(key: BlockKey): void {
     this.has.delete(key)
@@ -102,6 +124,7 @@ export class BlockPeer {
   /** It has answered a request. */
   answered(now: number): void {
     this.answers++
+    this.unasked = Math.max(0, this.unasked - unaskedPerAnswer)
     this.answeredAt = now
     this.pauseMs = 0
   }

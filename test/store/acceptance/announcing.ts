@@ -48,6 +48,12 @@ export const announcing = rules(({ small, large }) => {
         (await replica.checkpoints(number)).map(({ head }) => hex(head)),
         (await store.checkpoints(number)).map(({ head }) => hex(head)),
       )
+    const all = await store.checkpoints(0)
+    assert.ok(all.length > 2)
+    const [second, last] = [all[1]?.count ?? 0, all.at(-1)?.count ?? 0]
+    assert.deepEqual(await store.checkpointsAfter(0, second - 1, 1), [all[1]])
+    assert.deepEqual(await store.checkpointsAfter(0, second, 100), all.slice(2))
+    assert.deepEqual([await store.checkpointsAfter(0, last, 1), await store.checkpointsAfter(9, 0, 1)], [[], []])
     // The newest head was signed once.
     assert.equal(hex(await store.head(0)), hex(await replica.head(0)))
   })

@@ -70,6 +70,19 @@ test('a file reaches a node over another one, and stays when its uploader is gon
   assert.deepEqual(await last.read(cid), content)
 })
 
+test('a peer that asked in vain is told at once when an upload stores the content', async (t) => {
+  const [first = assert.fail(), second = assert.fail(), other = assert.fail()] = await open(t, ['a', 'b', 'c'])
+  const content = noise(1000)
+  const cid = await other.upload(content)
+  first.connect(second)
+  await second.learn(cid)
+  await untilNotHere(first, async () => {})
+  // Without it the peer would ask again after half a minute.
+  assert.equal(await first.upload(content), cid)
+  await untilStored(second, cid, content)
+  assert.equal(first.sent.haveBlocks, 1)
+})
+
 test('named content is fetched before newer uploads', async (t) => {
   const [first, second] = await pair(t)
   const files = await Promise.all([1, 2, 3].map((seed) => first.upload(noise(1000, seed))))
@@ -159,8 +172,14 @@ test('a download of what a silent peer was asked for fails in time, and comes fr
   const cid = await silent.upload(content)
   silent.tamper = () => undefined
   silent.connect(reader)
-  assert.equal(await reader.read(cid), undefined)
-  assert.ok((reader.sent.wantBlocks ?? 0) > 0)
+  // The files thread asks peers from the moment on at which it knows that there are any.
+  await until(
+    async () => {
+      assert.equal(await reader.read(cid), undefined)
+      return (reader.sent.wantBlocks ?? 0) > 0 || undefined
+    },
+    () => 'the silent peer was not asked',
+  )
   assert.equal(await other.upload(content), cid)
   other.connect(reader)
   await untilStored(reader, cid, content)
@@ -182,12 +201,11 @@ test('the exchange goes on with a new link after its thread was restarted', asyn
 })
 
 test('while there is no link to the blocks, peers get no answer with a block and nothing is fetched', async (t) => {
-  const [first, second] = await pair(t)
+  const [first, second] = await pair(t, 300)
   const cid = await first.upload(noise(1000))
   first.replicator.setBlocks(undefined)
   first.connect(second)
-  void second.read(cid)
-  await untilNotHere(first)
+  await untilNotHere(first, () => second.read(cid))
   assert.equal(first.sent.block ?? 0, 0)
   await first.link()
   first.disconnect(second)
@@ -195,9 +213,12 @@ test('while there is no link to the blocks, peers get no answer with a block and
   await untilStored(second, cid, noise(1000))
 })
 
-async function untilNotHere(node: FileNode): Promise<void> {
+async function untilNotHere(node: FileNode, ask: () => Promise<unknown>): Promise<void> {
   await until(
-    () => (node.sent.blocksNotHere ?? 0) > 0 || undefined,
+    async () => {
+      await ask()
+      return (node.sent.blocksNotHere ?? 0) > 0 || undefined
+    },
     () => JSON.stringify(node.sent),
   )
 }

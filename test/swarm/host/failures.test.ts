@@ -25,7 +25,7 @@ test('a dial to a closed port is refused', async (t) => {
   await b.host.stop()
   const failure = await failureOf(a.host.dial(b.name, address, never))
   assert.equal(failure.reason, 'connection refused: no node listens at this address')
-  assert.equal(failure.isPermanent, false)
+  assert.equal(failure.isAnotherNode, false)
 })
 
 test('nodes with different swarm keys never connect, and both sides are told why at once', async (t) => {
@@ -95,7 +95,7 @@ test('another node at the address is named', async (t) => {
   const failure = await failureOf(a.host.dial(c.name, b.address, never))
   assert.equal(failure.reason, `another node has this address: ${peerIdOf(b.key.publicKey)}`)
   assert.equal(failure.other, b.name)
-  assert.equal(failure.isPermanent, true)
+  assert.equal(failure.isAnotherNode, true)
   assert.deepEqual([a.sessions.length, b.sessions.length], [0, 0])
 })
 
@@ -104,7 +104,7 @@ test('an own address is recognised', async (t) => {
   const b = await TestHost.start(t)
   const failure = await failureOf(a.host.dial(b.name, a.address, never))
   assert.equal(failure.reason, 'this is an address of this node itself')
-  assert.equal(failure.isPermanent, true)
+  assert.deepEqual([failure.isAnotherNode, failure.other], [true, a.name])
 })
 
 test('nodes of different topics stay apart, and both are told the other topic', async (t) => {
@@ -112,7 +112,8 @@ test('nodes of different topics stay apart, and both are told the other topic', 
   const b = await TestHost.start(t, { topic: 'hall-2' })
   const failure = await failureOf(a.host.dial(b.name, b.address, never))
   assert.equal(failure.reason, "the node is in the topic 'hall-2', this node in 'hall-1'")
-  assert.equal(failure.isPermanent, true)
+  // It is the right node, and its topic may be changed.
+  assert.equal(failure.isAnotherNode, false)
   await eventually(() => b.failures.length === 1)
   assert.equal(b.failures[0]?.reason, "the node is in the topic 'hall-1', this node in 'hall-2'")
   assert.deepEqual([a.sessions.length, b.sessions.length], [0, 0])
@@ -134,7 +135,7 @@ test('addresses that cannot be dialled fail in words', async (t) => {
   ] as const) {
     const failure = await failureOf(a.host.dial(b.name, address, never))
     assert.match(failure.reason, expected)
-    assert.equal(failure.isPermanent, true)
+    assert.equal(failure.isAnotherNode, false)
   }
 })
 

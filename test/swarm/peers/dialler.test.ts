@@ -66,6 +66,19 @@ test('an address at which this node itself answers is not dialled again for any 
   assert.deepEqual(node.due(3_600_000), [])
 })
 
+test('an address of a node in another topic is dialled again with a growing pause, from whichever source it is', () => {
+  const node = dialler()
+  node.learned(low, [address], 'event', 0)
+  const times: number[] = []
+  for (let now = 0; now < 300_000; now += 100)
+    for (const dial of node.due(now)) {
+      times.push(now)
+      node.dialFailed(dial.peer, dial.address, "the node is in the topic 'x', this node in 'y'", false, now)
+    }
+  const pauses = times.slice(1).map((time, i) => time - (times[i] ?? 0))
+  assert.ok(pauses.length > 4 && Math.max(...pauses) <= limits.maxRedialMs + 100, pauses.join())
+})
+
 test('an address where another node answers is learned for that node and dropped for the other', () => {
   const node = dialler()
   const found = 'b'.repeat(32)

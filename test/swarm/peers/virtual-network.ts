@@ -123,10 +123,10 @@ export class VirtualNetwork {
     }
     const listener = this.#byAddress.get(dial.address)
     const reach = listener === undefined ? 'refused' : this.#reach(node, listener, dial.address)
-    const fail = (ms: number, reason: string, isPermanent: boolean, answeredBy?: string): void =>
+    const fail = (ms: number, reason: string, isAnotherNode: boolean, answeredBy?: string): void =>
       this.after(ms, () => {
         ended()
-        node.dialler.dialFailed(dial.peer, dial.address, reason, isPermanent, this.now, answeredBy)
+        node.dialler.dialFailed(dial.peer, dial.address, reason, isAnotherNode, this.now, answeredBy)
         this.act(node)
       })
     if (listener === undefined || reach === 'refused') fail(this.#delay(), 'refused', false)

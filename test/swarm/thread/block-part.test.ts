@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { limits } from '../../../src/base/limits.ts'
 import { BlockPart } from '../../../src/swarm/thread/block-part.ts'
-import { silent } from '../../support/api.ts'
 import { until } from '../../support/process.ts'
 import { virtualRuntime } from '../../support/virtual-runtime.ts'
 
@@ -13,7 +12,6 @@ function opened() {
   let listeners = 0
   const part = new BlockPart({
     runtime,
-    log: silent,
     random: () => 0.5,
     transport: { sendBlocks: () => {}, close: () => {} },
     store: {
@@ -24,6 +22,7 @@ function opened() {
     },
     timeoutMs: 1000,
     requestLink: () => requests++,
+    onFailure: (error) => assert.fail(String(error)),
   })
   return { part, runtime, requests: () => requests, listeners: () => listeners }
 }

@@ -70,7 +70,7 @@ class Peer implements ConnectionEvents {
     this.events.push(`${peer[0]}:${is}`)
   }
 
-  heard(peer: string): void {
+  bytesArrived(peer: string): void {
     this.events.push(`${peer[0]} heard`)
   }
 
@@ -78,8 +78,8 @@ class Peer implements ConnectionEvents {
     this.events.push(`${peer[0]} congested ${isCongested}`)
   }
 
-  answersWait(peer: string, areWaiting: boolean): void {
-    this.events.push(`${peer[0]} answers wait ${areWaiting}`)
+  syncCongested(peer: string, isCongested: boolean): void {
+    this.events.push(`${peer[0]} sync congested ${isCongested}`)
   }
 }
 
@@ -138,7 +138,7 @@ test('messages about blocks have a channel of their own, and the exchange is tol
   await settled()
   assert.deepEqual(a.sessions[0]?.sent.at(-1)?.channel, 'blocks')
   assert.deepEqual(new Set(told.splice(0)), new Set(['a has sent to b', 'b gets 3 bytes of a']))
-  b.sessions[0]?.onHeard()
+  b.sessions[0]?.onBytes()
   assert.equal(b.events.at(-1), 'a heard')
   a.connections.sendBlocks(b.name, Buffer.of(0))
   await settled()
@@ -270,14 +270,14 @@ test('answers wait while too many are queued, and new events only when the live 
   session.onSent('sync', 1)
   session.waitingBytes = limits.congestedBytes / 2
   session.onSent('sync', 1)
-  assert.deepEqual(a.events, ['b answers wait true', 'b answers wait false'])
+  assert.deepEqual(a.events, ['b sync congested true', 'b sync congested false'])
   session.onCongested(true)
   session.onCongested(false)
   assert.deepEqual(a.events.slice(2), [
     'b congested true',
-    'b answers wait true',
+    'b sync congested true',
     'b congested false',
-    'b answers wait false',
+    'b sync congested false',
   ])
   a.connections.pause(b.name, true)
   a.connections.pause(b.name, false)

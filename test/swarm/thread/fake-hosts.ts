@@ -42,7 +42,7 @@ export class FakeHost implements Pick<Host, 'dial'> {
     const other = this.#network.at(address)
     if (other === undefined) throw new DialFailure('connection refused: no node listens at this address')
     if (other.name !== peer)
-      throw new DialFailure('another node has this address', { isPermanent: true, other: other.name })
+      throw new DialFailure('another node has this address', { isAnotherNode: true, other: other.name })
     const [mine, theirs] = FakeSession.pair(this, other)
     this.onSession(mine)
     other.onSession(theirs)
@@ -58,7 +58,7 @@ export class FakeSession implements Session {
   readonly listenAddresses: readonly string[]
   onMessage: Session['onMessage'] = () => {}
   onCongested: Session['onCongested'] = () => {}
-  onHeard: Session['onHeard'] = () => {}
+  onBytes: Session['onBytes'] = () => {}
   onSent: Session['onSent'] = () => {}
   onClose: Session['onClose'] = () => {}
   readonly sent: { readonly channel: string; readonly bytes: Uint8Array }[] = []

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../../src/base/limits.ts'
+import { LogFilter, Logger } from '../../../src/logging/index.ts'
+import { PingLog } from '../../../src/swarm/thread/ping-log.ts'
 import { Pings } from '../../../src/swarm/thread/pings.ts'
 import { ReasonCounts } from '../../../src/swarm/thread/reason-counts.ts'
 import { GateNotices, RemoteGate } from '../../../src/swarm/thread/remote-gate.ts'
 import { RestartDelays } from '../../../src/swarm/thread/restart-delays.ts'
 import type { GateNotice } from '../../../src/swarm/thread/thread-messages.ts'
+import { virtualRuntime } from '../../support/virtual-runtime.ts'
 
 test('round trips are averaged, and pings without an answer are counted', () => {
-  const pings = new Pings()
+  const told: (number | string)[] = []
+  const pings = new Pings({ answered: (micros) => told.push(micros), failed: () => told.push('failed') })
   const statistics = () => pings.statistics
   assert.equal(statistics(), undefined)
   pings.sent(1, 100)
@@ -17,15 +21,36 @@ test('round trips are averaged, and pings without an answer are counted', () => 
   pings.sent(2, 200)
   pings.answered(1, 201)
   pings.sent(3, 300)
-  assert.deepEqual([statistics()?.failures, statistics()?.failureRate], [1, 500_000])
+  assert.deepEqual([statistics()?.failures, statistics()?.failureRate], [1, 10_000])
   pings.answered(3, 320)
   assert.deepEqual(statistics(), {
     current: 20_000,
     decay3: 13_000,
     decay10: 11_000,
     failures: 0,
-    failureRate: 333_333,
+    failureRate: 9900,
   })
+  assert.deepEqual(told, [10_000, 'failed', 20_000])
+})
+
+test('slow and failed pings are logged once per peer, and then counted', () => {
+  const { clock, timers } = virtualRuntime()
+  const lines: string[] = []
+  const write = ({ level, message, fields }: { level: string; message: string; fields: object }): void =>
+    void lines.push(`${level} ${message} ${JSON.stringify(fields)}`)
+  const log = new PingLog(new Logger({ filter: new LogFilter('INFO'), clock, write }, 'swarm'), timers)
+  log.answered('n', 1000 * limits.slowPingMs - 1)
+  log.answered('n', 1_500_000)
+  log.failed('n')
+  log.failed('n')
+  log.answered('m', 2_000_000)
+  timers.advance(limits.throttledLogMs)
+  assert.deepEqual(lines, [
+    'WARN slow ping time {"node":"n","ms":1500}',
+    'INFO ping failure {"node":"n"}',
+    'WARN slow ping time {"node":"m","ms":2000}',
+    'INFO ping failure {"node":"n","count":1}',
+  ])
 })
 
 test('a thread is started again after a growing delay, and after a short one when it had worked', () => {

@@ -17,7 +17,7 @@ import {
   type StreamStatus,
 } from '../../port/index.ts'
 import { openForReading } from '../log-database.ts'
-import { checkpointsOf } from '../rows/checkpoints.ts'
+import { checkpointsAfter, checkpointsOf } from '../rows/checkpoints.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { chunkSizes } from '../rows/chunk-sizes.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -198,6 +198,12 @@ export class BlockReader {
   checkpoints(stream: StreamNumber): Checkpoint[] {
     if (this.streams()[stream]?.isVacant === true) return []
     return this.#checked(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
+  }
+
+  checkpointsAfter(stream: StreamNumber, count: number, most: number): Checkpoint[] {
+    if (this.streams()[stream]?.isVacant === true) return []
+    const after = Math.max(count, this.counts.pruned(stream))
+    return this.#checked(() => checkpointsAfter(this.#database, stream, after, most))
   }
 
   chunkSizes(stream: StreamNumber): ChunkSize[] {

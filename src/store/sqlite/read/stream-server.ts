@@ -88,13 +88,23 @@ export class StreamServer {
 
   /** The head table, with the newest signed heads of own streams. */
   headTable(ownHeads: readonly OwnHead[]): StreamHead[] {
+    return this.headsFrom(ownHeads, 0, Number.MAX_SAFE_INTEGER).heads
+  }
+
+  /** A part of the head table; `next` is the number of the stream to go on with. */
+  headsFrom(
+    ownHeads: readonly OwnHead[],
+    from: StreamNumber,
+    limit: number,
+  ): { readonly heads: StreamHead[]; readonly next: StreamNumber | undefined } {
     const own = new Map(ownHeads.map(({ number, head }) => [number, head]))
     return inTransaction(this.#database, () => {
       const frozen = new Set(frozenStreams(this.#database))
       const rows = this.#database
-        .prepare(`SELECT ${streamColumns} FROM stream ORDER BY number`)
-        .all() as unknown as StreamRow[]
-      return rows.map((row) => this.#headRow(row, frozen, own)).filter((row) => row !== undefined)
+        .prepare(`SELECT ${streamColumns} FROM stream WHERE number >= ? ORDER BY number LIMIT ?`)
+        .all(from, limit) as unknown as StreamRow[]
+      const heads = rows.map((row) => this.#headRow(row, frozen, own)).filter((row) => row !== undefined)
+      return { heads, next: rows.length < limit ? undefined : (rows.at(-1)?.number ?? from) + 1 }
     })
   }
 

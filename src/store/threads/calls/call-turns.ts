@@ -16,7 +16,7 @@ export interface Reply {
 }
 
 /** The calls of one thread. */
-interface Caller {
+interface CallingThread {
   readonly port: MessagePort
   readonly target: object
   /** Bounded by the callers. */
@@ -30,12 +30,12 @@ interface Caller {
  */
 export class CallTurns {
   /** The one whose turn is next is the first. */
-  readonly #callers = new Set<Caller>()
+  readonly #callers = new Set<CallingThread>()
   #isBusy = false
 
   /** Runs the calls that come over a port on an object. */
   add(port: MessagePort, target: object): (call: Call) => void {
-    const caller: Caller = { port, target, calls: [] }
+    const caller: CallingThread = { port, target, calls: [] }
     this.#callers.add(caller)
     // What waits for a thread that has ended is dropped.
     port.on('close', () => this.#callers.delete(caller))
@@ -51,7 +51,7 @@ export class CallTurns {
     this.#isBusy = false
   }
 
-  #next(): { readonly caller: Caller; readonly call: Call } | undefined {
+  #next(): { readonly caller: CallingThread; readonly call: Call } | undefined {
     for (const caller of this.#callers) {
       const call = caller.calls.shift()
       if (call === undefined) continue
@@ -63,7 +63,7 @@ export class CallTurns {
   }
 }
 
-async function runCall({ port, target }: Caller, { id, name, args }: Call): Promise<void> {
+async function runCall({ port, target }: CallingThread, { id, name, args }: Call): Promise<void> {
   try {
     const method: unknown = target[name as keyof typeof target]
     assert(typeof method === 'function', `the thread has a method '${name}'`)

@@ -1,5 +1,6 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
+import { tuning } from '../../../base/tuning.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import { type Hash, MalformedBytes, type StreamKey } from '../../../protocol/index.ts'
 import {
@@ -49,7 +50,7 @@ type Replicated = Pick<
   | 'chunk'
   | 'chunks'
   | 'hashAt'
-  | 'checkpoints'
+  | 'checkpointsAfter'
   | 'heads'
   | 'headOf'
   | 'streamOf'
@@ -96,6 +97,11 @@ export class LinkedLog implements Replicated {
     return received
   }
 
+  /** A peer has connected: chunks may follow. */
+  prepareToReceive(): void {
+    if (this.#ended === undefined) this.#receiving.prepare()
+  }
+
   async receiveAll(
     chunks: readonly GivenChunk[],
     { from }: Pick<ReceiveOptions, 'from'> = {},
@@ -132,9 +138,19 @@ export class LinkedLog implements Replicated {
     return this.#write('headOf', key) as Promise<StreamHead | undefined>
   }
 
+  /** Read in slices, in each of which as many streams are read as fit into it. */
   async heads(): Promise<StreamHead[]> {
     const own = (await this.#write('ownHeads')) as OwnHead[]
-    return this.#read((reader) => reader.serve((server) => server.headTable(own)))
+    const heads: StreamHead[] = []
+    for (let from: number | undefined = 0; from !== undefined; ) {
+      const start: number = from
+      const part = await this.#read((reader) =>
+        reader.serve((server) => server.headsFrom(own, start, tuning.headsPerRead)),
+      )
+      heads.push(...part.heads)
+      from = part.next
+    }
+    return heads
   }
 
   async markAnnounced(): Promise<void> {
@@ -161,8 +177,8 @@ export class LinkedLog implements Replicated {
     return this.#read((reader) => reader.serve((server) => server.hashAt(stream, count)))
   }
 
-  checkpoints(stream: number): Promise<Checkpoint[]> {
-    return this.#read((reader) => reader.checkpoints(stream))
+  checkpointsAfter(stream: number, count: number, most: number): Promise<Checkpoint[]> {
+    return this.#read((reader) => reader.checkpointsAfter(stream, count, most))
   }
 
   streamOf(key: StreamKey): Promise<StreamStatus | undefined> {

@@ -134,6 +134,8 @@ class ReaderHost {
         )
       case 'hashAt':
         return this.#reader.serve((server) => server.hashAt(message.stream, message.count))
+      case 'checkpointsAfter':
+        return this.#reader.checkpointsAfter(message.stream, message.count, message.most)
       case 'headTable':
         return this.#reader.serve((server) => server.headTable(message.own))
       case 'streamOf':

@@ -39,6 +39,13 @@ export type ToReader =
       readonly maxBytes: number
     }
   | { readonly type: 'hashAt'; readonly id: number; readonly stream: number; readonly count: number }
+  | {
+      readonly type: 'checkpointsAfter'
+      readonly id: number
+      readonly stream: number
+      readonly count: number
+      readonly most: number
+    }
   | { readonly type: 'streamOf'; readonly id: number; readonly key: StreamKey }
   | { readonly type: 'contains'; readonly id: number; readonly head: Uint8Array }
 

@@ -56,6 +56,12 @@ export class ChunkReceiving {
     }
   }
 
+  /** Starts the verifier thread, which takes seconds on a loaded machine, before the first chunk. */
+  prepare(): void {
+    // A failed start is tried again, and reported, with the first chunk.
+    this.#verifier.call('check', [[]]).catch(() => {})
+  }
+
   close(): Promise<void> {
     return this.#verifier.close()
   }

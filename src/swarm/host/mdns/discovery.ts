@@ -21,7 +21,7 @@ export interface DiscoveryOptions {
 }
 
 /** Finds the nodes of a swarm on the local network, by multicast DNS on all interfaces. */
-export class Discovery {
+export class MdnsDiscovery {
   readonly #options: DiscoveryOptions
   readonly #sockets = new Map<Family, MulticastSocket>()
   readonly #failures = new Map<Family, string>()
@@ -36,8 +36,8 @@ export class Discovery {
     this.#options = options
   }
 
-  static async start(options: DiscoveryOptions): Promise<Discovery> {
-    const discovery = new Discovery(options)
+  static async start(options: DiscoveryOptions): Promise<MdnsDiscovery> {
+    const discovery = new MdnsDiscovery(options)
     const { timers, random } = options.runtime
     // Nodes that start together announce themselves at different times.
     const jitter = (random.bytes(1)[0] ?? 0) / 256
