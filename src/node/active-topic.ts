@@ -157,8 +157,9 @@ export class ActiveTopic {
   }
 
   #startSwarm({ events, store }: Topic, membership: Membership): void {
-    const { replicates, background, log, releaseSwarm } = this.#options
+    const { replicates, health, background, log, releaseSwarm } = this.#options
     if (!replicates) return
+    health.set('Swarm', 'starting')
     this.#swarm = new NodeSwarm({
       ...this.#options,
       membership,

@@ -46,6 +46,16 @@ export class ClientNode {
     await this.#untilUp()
   }
 
+  /** Changes the topic of the running node, and waits until it is open. */
+  async changeTopic(topic: string): Promise<void> {
+    const { code, stderr } = await shoal(this.#scope, [
+      ...['settings', 'set', '/swarm/topic', topic],
+      ...['--working-dir', this.folder],
+    ])
+    if (code !== 0) throw new Error(stderr)
+    await this.#process.logged(new RegExp(`the topic '${topic}' is open`))
+  }
+
   #run(apiPort: number): ShoalProcess {
     const ports = ['--bind-api', `127.0.0.1:${apiPort}`, '--bind-admin', '127.0.0.1:0', '--bind-swarm', '127.0.0.1:0']
     return new ShoalProcess(this.#scope, ['run', '--print-addresses', ...ports, '--working-dir', this.folder])

@@ -88,3 +88,27 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     assert.ok(following.ends > 0, 'the end of the subscription was reported to the app')
   })
 }
+
+test('when the topic of the node is changed, the SDK connects again with its token', async (t) => {
+  const node = await ClientNode.start(t)
+  const connections = new Collected<'lost' | 'established'>()
+  const actyx = await connected(t, node, {
+    onConnectionLost: () => connections.add('lost'),
+    onConnectionEstablished: () => connections.add('established'),
+  })
+  const stored = async () => (await actyx.queryAllKnown({ query })).events.map(({ payload }) => payload)
+  for (const n of numbers(5)) await publishOnce(actyx, n)
+  const following = new Follower(t, actyx)
+  await following.until(5)
+  for (const [topic, times] of [
+    ['other', 1],
+    ['default-topic', 2],
+  ] as const) {
+    await node.changeTopic(topic)
+    const count = (kind: string, all: readonly string[]) => all.filter((state) => state === kind).length
+    await connections.until((all) => count('lost', all) >= times && all.at(-1) === 'established')
+    await publishOnce(actyx, 100 + times)
+    assert.deepEqual(await stored(), topic === 'other' ? [101] : [...numbers(5), 102])
+  }
+  assert.ok(following.ends > 0, 'the end of the subscription was reported to the app')
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { MessagePort } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import { CalledThread, type DiskNotice, type DiskUse } from '../../src/store/index.ts'
 import { until } from '../support/process.ts'
 import type { RefusedCalls } from '../support/refused-calls-thread.ts'
@@ -100,4 +100,19 @@ test('a link ends with the thread, and a new link starts another thread', async 
     () => again.seen.join(),
   )
   port.close()
+})
+
+test('a thread that cannot close its object ends all the same', async (t) => {
+  const workers: Worker[] = []
+  const record = (worker: Worker): void => void workers.push(worker)
+  process.on('worker', record)
+  t.after(() => process.off('worker', record))
+  const module = new URL('../support/refused-calls-thread.ts', import.meta.url)
+  const thread = new CalledThread<RefusedCalls>('files', module, undefined)
+  await thread.call('refuseClose', [])
+  await assert.rejects(thread.close(), /a defect/)
+  assert.deepEqual(
+    workers.map(({ threadId }) => threadId),
+    [-1],
+  )
 })

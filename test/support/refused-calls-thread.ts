@@ -43,6 +43,11 @@ export class RefusedCalls {
     process.exit(1)
   }
 
+  /** From now on `close` fails. */
+  refuseClose(): void {
+    this.close = () => this.fail()
+  }
+
   close(): void {}
 }
 

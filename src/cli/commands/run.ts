@@ -283,7 +283,7 @@ function banner(node: Node): string {
   ]
   if (node.usesPublicSwarmKey)
     lines.push(
-      '  swarm key    the public default: anyone on this network can join. Set one of your own:',
+      '  swarm key    the public default: anyone on this network can join. Set one of your own, which is used at once:',
       `                 shoal settings set /swarm/swarmKey "$(head -c 32 /dev/urandom | base64)" --working-dir '${node.folder}'`,
     )
   lines.push(`  try          curl http://${api[0] ?? ''}/api/v2/node/id`, '  stop         Ctrl+C', '', '')

@@ -164,8 +164,12 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     // If the start failed, its caller got the error, and there is nothing to close.
     const thread = await this.#thread?.catch(() => undefined)
     if (thread === undefined) return
-    await this.#post(thread, 'close', [], [])
-    await thread.terminate()
+    try {
+      await this.#post(thread, 'close', [], [])
+    } finally {
+      // Another thread may open the same database after this.
+      await thread.terminate()
+    }
   }
 
   #post(
