@@ -34,8 +34,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a request from one offset too far on',
     file: 'src/sync/next-step.ts',
-    find: "{ want: 'events', from: count }",
-    replace: "{ want: 'events', from: count + 1 }",
+    find: "claim.pruned > count ? undefined : { want: 'events', from: count }",
+    replace: "claim.pruned > count ? undefined : { want: 'events', from: count + 1 }",
   },
   {
     name: 'a clock that does not follow received events',

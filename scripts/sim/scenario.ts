@@ -32,7 +32,8 @@ export interface Scenario {
 /** The scenario of a seed, in which single members can be given. */
 export function scenarioOf(seed: string, given: Partial<Omit<Scenario, 'seed'>> = {}): Scenario {
   const random = new Random(`${seed} scenario`)
-  const number = 3 + random.below(8)
+  // 3 to 10, most of them small: many small swarms find more in the same time.
+  const number = 3 + Math.min(random.below(8), random.below(8))
   const nodes = given.nodes ?? number
   const chance = random.next()
   return {
