@@ -4,10 +4,16 @@ import { eventually, offsets, untilSame } from './swarm-of.ts'
 const perRequest = 1000
 
 /** Publishes many events; `count` is a multiple of 1000. */
-export async function publishMany(node: SiteNode, count: number): Promise<void> {
-  const text = 'x'.repeat(200)
+export async function publishMany(node: SiteNode, count: number, text = () => 'x'.repeat(200)): Promise<void> {
   for (let first = 0; first < count; first += perRequest)
-    await node.publish(...Array.from({ length: perRequest }, (_, i) => ({ i: first + i, text })))
+    await node.publish(...Array.from({ length: perRequest }, (_, i) => ({ i: first + i, text: text() })))
+}
+
+/** The stream with the most events, and its newest offset. */
+export async function longestStream(node: SiteNode): Promise<readonly [stream: string, newest: number]> {
+  const [longest] = Object.entries((await offsets(node)).present).sort(([, a], [, b]) => b - a)
+  if (longest === undefined) throw new Error('the node has no events')
+  return longest
 }
 
 /** Kills a stopped node again and again while it catches up with another one; in the end it has all `count` events. */
@@ -16,7 +22,7 @@ export async function killWhileCatchingUp(
   other: SiteNode,
   { kills, count }: { readonly kills: number; readonly count: number },
 ): Promise<void> {
-  const [[stream = '', newest = 0] = []] = Object.entries((await offsets(other)).present).sort(([, a], [, b]) => b - a)
+  const [stream, newest] = await longestStream(other)
   let before = -1
   for (let kill = 0; kill < kills; kill++) {
     await node.start()

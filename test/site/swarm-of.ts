@@ -115,6 +115,14 @@ export async function untilConnected(node: SiteNode, count: number, patienceMs?:
   )
 }
 
+/** Waits until a node is ready for other nodes. */
+export async function untilReady({ url, machine }: SiteNode): Promise<void> {
+  await eventually(
+    async () => ((await fetch(`${url}/readyz`)).ok ? true : undefined),
+    () => `${machine.name} is not ready`,
+  )
+}
+
 /** Waits until the log of a node has a text. */
 export async function untilLogged(node: SiteNode, text: RegExp): Promise<void> {
   await eventually(

@@ -10,7 +10,7 @@ import {
   type Message,
 } from '../../src/sync/index.ts'
 import { type Received, TestHost, testSwarmKey } from '../swarm/host/hosts.ts'
-import { eventually, ownSwarm } from './swarm-of.ts'
+import { eventually, ownSwarm, untilReady } from './swarm-of.ts'
 
 export const wireTopic = 'default-topic'
 
@@ -44,8 +44,9 @@ export class WirePeer {
     this.#received = received
   }
 
-  /** Connects to a node. */
+  /** Connects to a node when it is ready. */
   static async connect(t: TestContext, node: SiteNode, key?: KeyPair): Promise<WirePeer> {
+    await untilReady(node)
     const host = await TestHost.start(t, { topic: wireTopic, listen: [], ...(key && { key }) })
     const name = Buffer.from(publicKeyOf(parseNodeId(node.id))).toString('latin1')
     const session = await host.host.dial(name, dialAddressOf(node), AbortSignal.timeout(30_000))

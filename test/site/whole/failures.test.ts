@@ -12,6 +12,7 @@ import {
   TestSite,
   untilConnected,
   untilLogged,
+  untilReady,
   untilSame,
 } from '../swarm-of.ts'
 
@@ -96,16 +97,12 @@ test('a disk that fills while events arrive is reported, and receiving goes on w
   const a = await machines.node(0, { settings: ownSwarm([], swarmKey) }).start()
   const b = await machines.node(1, { settings: ownSwarm([addressOf(a)], swarmKey), folder: disk.file('data') }).start()
   await untilConnected(a, 1)
-  const ready = async () => (await fetch(`${b.url}/readyz`)).status
-  await eventually(
-    async () => ((await ready()) === 200 ? true : undefined),
-    () => 'the node is not ready',
-  )
+  await untilReady(b)
   await publishMany(a, 10_000)
   disk.fill()
   await publishMany(a, 40_000)
   await eventually(
-    async () => ((await ready()) === 503 ? true : undefined),
+    async () => ((await fetch(`${b.url}/readyz`)).status === 503 ? true : undefined),
     () => 'the full disk is not reported',
   )
   await untilLogged(b, /no room left on the disk/)
@@ -113,8 +110,5 @@ test('a disk that fills while events arrive is reported, and receiving goes on w
   disk.remount('size=400m')
   disk.makeSpace()
   await untilSame([a, b], 50_000, 120_000)
-  await eventually(
-    async () => ((await ready()) === 200 ? true : undefined),
-    () => 'the node is not ready again',
-  )
+  await untilReady(b)
 })
