@@ -7,7 +7,7 @@ import type { Timer } from '../../runtime/timers.ts'
 import type { BlockCloseReason, CloseReason, Message } from '../../sync/index.ts'
 import type { BlockTransport } from '../exchange/block-replicator.ts'
 import type { Transport } from '../exchange/replicator-options.ts'
-import { type Channel, DialFailure, type Host, type Session } from '../host/index.ts'
+import { type Channel, DialFailure, type Host, type Session, type SessionEnd } from '../host/index.ts'
 import { type Dialler, nodeIdOfPeer } from '../peers/index.ts'
 import { PeerConnection } from './peer-connection.ts'
 import { PingLog } from './ping-log.ts'
@@ -119,7 +119,7 @@ export class Connections implements Transport, BlockTransport {
     })
     const doubles = dialler.connected(peer, { id, direction, address }, this.#now)
     dialler.learned(peer, session.listenAddresses, 'identify', this.#now)
-    session.onClose = (reason) => this.#ended(connection, reason)
+    session.onClose = (reason, end) => this.#ended(connection, reason, end)
     if (doubles.includes(id)) {
       connection.isClosing = true
       session.close('double')
@@ -144,10 +144,7 @@ export class Connections implements Transport, BlockTransport {
     const connection = this.#connections.get(peer)
     if (connection === undefined || connection.isClosing) return
     connection.isClosing = true
-    if (!innocent.has(reason)) {
-      this.#options.dialler.keepOut(peer, this.#now)
-      this.#counts.keptOut++
-    }
+    if (!innocent.has(reason)) this.#keepOut(peer)
     this.#options.log.warn(`closing the connection to ${nodeIdOfPeer(peer)}: ${reason}`, {
       address: connection.session.address,
     })
@@ -250,12 +247,14 @@ export class Connections implements Transport, BlockTransport {
     before.session.close('double')
   }
 
-  #ended(connection: PeerConnection, reason: string): void {
+  #ended(connection: PeerConnection, reason: string, { by, code }: SessionEnd): void {
     const { peer, address, sentBytes, receivedBytes } = connection.session
     const { dialler, log } = this.#options
     this.#counts.sentBytes += sentBytes
     this.#counts.receivedBytes += receivedBytes
     this.#closed.add(reason)
+    // The host has found malformed frames.
+    if (!connection.isClosing && by === 'this node' && code === 'malformedMessage') this.#keepOut(peer)
     connection.isClosing = true
     dialler.disconnected(peer, connection.id, reason, this.#now)
     if (this.#connections.get(peer) === connection) {
@@ -263,6 +262,11 @@ export class Connections implements Transport, BlockTransport {
       this.#forget(connection)
     }
     this.wake()
+  }
+
+  #keepOut(peer: string): void {
+    this.#options.dialler.keepOut(peer, this.#now)
+    this.#counts.keptOut++
   }
 
   #forget({ session: { peer } }: PeerConnection): void {

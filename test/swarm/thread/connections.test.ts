@@ -146,13 +146,36 @@ test('messages about blocks have a channel of their own, and the exchange is tol
   assert.deepEqual(new Set(told), new Set(['a -b', 'b -a']))
 })
 
-test('a peer whose block was bad is kept out', async () => {
+for (const [reason, isKeptOut] of [
+  ['badBlock', true],
+  ['unaskedBlocks', true],
+  ['tooManyBlockRequests', true],
+  ['tooMuchInput', true],
+  ['badChunk', true],
+  ['badHead', true],
+  ['badRecord', true],
+  ['malformedMessage', true],
+  // An honest peer behind a slow link.
+  ['tooManyRequests', false],
+  ['silent', false],
+] as const)
+  test(`a peer that is closed for '${reason}' is ${isKeptOut ? '' : 'not '}kept out`, async () => {
+    const { runtime, a, b } = twoPeers()
+    a.knows(b, runtime)
+    await settled()
+    a.connections.close(b.name, reason)
+    assert.equal(a.sessions[0]?.closedWith, reason)
+    assert.equal(a.dialler.isKeptOut(b.name, runtime.clock.steadyMs()), isKeptOut)
+  })
+
+test('a peer whose frames the host has found malformed is kept out', async () => {
   const { runtime, a, b } = twoPeers()
   a.knows(b, runtime)
   await settled()
-  a.connections.close(b.name, 'badBlock')
-  assert.equal(a.sessions[0]?.closedWith, 'badBlock')
+  a.sessions[0]?.end('malformed message on the sync stream', { by: 'this node', code: 'malformedMessage' })
+  await settled()
   assert.equal(a.dialler.isKeptOut(b.name, runtime.clock.steadyMs()), true)
+  assert.equal(a.connections.counters.keptOut, 1)
 })
 
 test('a peer that is gone is told once, and dialled again later', async () => {
