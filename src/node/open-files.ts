@@ -2,10 +2,12 @@ import type { Events } from '../events/index.ts'
 import { Files } from '../files/index.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../logging/index.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { clampSettings, type Settings } from '../settings/index.ts'
 import { blockFile, type CacheLimits, type StoreDamage, type ThreadWatch } from '../store/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
+import { BlockMetrics } from './block-metrics.ts'
 import type { DiskErrors } from './disk-errors.ts'
 
 interface Parts extends Runtime {
@@ -14,6 +16,7 @@ interface Parts extends Runtime {
   readonly settings: Settings
   readonly events: Promise<Events>
   readonly log: Logger
+  readonly metrics: Metrics
   readonly disk: DiskErrors
   readonly background: BackgroundErrors
   readonly threads: ThreadWatch
@@ -23,12 +26,20 @@ interface Parts extends Runtime {
 
 /** Opens the files of the topic in the settings, and starts the garbage collection of unpinned blocks. */
 export async function openFiles(parts: Parts): Promise<Files> {
-  const { folder, key, settings, events, log, disk, background, threads, onDamage, clock, timers } = parts
+  const { folder, key, settings, events, log, disk, background, threads, onDamage, clock, timers, metrics } = parts
+  const measured = new BlockMetrics(metrics, clock)
   const file = blockFile(folder, settings.document.swarm.topic)
   const node = nodeIdOf(key.publicKey)
-  const notified = { threads, onDamage, disk: disk.onNotice, background: background.onNotice }
+  const notified = {
+    threads,
+    onDamage,
+    disk: disk.onNotice,
+    background: background.onNotice,
+    measure: measured.measure,
+  }
   const blockTimeoutMs = (): number => clampSettings(settings.document).settings.swarm.bitswapTimeout * 1000
   const files = new Files({ file, node, events: await events, log, clock, timers, blockTimeoutMs, ...notified })
+  measured.files = files
   disk.setProbe('files', () => files.probe())
   const cache = (): CacheLimits => {
     const { blockCacheCount, blockCacheSize } = settings.document.swarm
