@@ -9,28 +9,10 @@ import type { BlockTransport } from '../exchange/block-replicator.ts'
 import type { Transport } from '../exchange/replicator-options.ts'
 import { type Channel, DialFailure, type Host, type Session, type SessionEnd } from '../host/index.ts'
 import { type Dialler, nodeIdOfPeer } from '../peers/index.ts'
+import type { BlockEvents, ConnectionEvents } from './connection-events.ts'
 import { PeerConnection } from './peer-connection.ts'
 import { PingLog } from './ping-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
-
-/** What is told about connections and messages: by `Replicator`. */
-export interface ConnectionEvents {
-  connected(peer: string): void
-  disconnected(peer: string): void
-  received(peer: string, message: Message): void
-  /** Something has arrived that is not a message for it. */
-  bytesArrived(peer: string): void
-  congested(peer: string, isCongested: boolean): void
-  syncCongested(peer: string, isCongested: boolean): void
-}
-
-/** What is told about the stream of blocks: by `BlockReplicator`. */
-export interface BlockEvents {
-  connected(peer: string): void
-  disconnected(peer: string): void
-  received(peer: string, bytes: Uint8Array): void
-  sent(peer: string): void
-}
 
 export interface ConnectionsOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>
@@ -63,6 +45,8 @@ export class Connections implements Transport, BlockTransport {
   #events: ConnectionEvents | undefined
   #blocks: BlockEvents | undefined
   #host: Pick<Host, 'dial'> | undefined
+  /** The display name, when it was changed since the start of the host. */
+  #displayName: string | undefined
   #lastId = 0
   #timer: Timer | undefined
   #isClosed = false
@@ -133,6 +117,12 @@ export class Connections implements Transport, BlockTransport {
     connection.send(message, this.#now)
     this.#checkSync(connection)
     this.#options.changed()
+  }
+
+  /** Tells the peers another display name than the one that identify tells. */
+  setDisplayName(name: string): void {
+    this.#displayName = name
+    for (const connection of this.#connections.values()) if (!connection.isClosing) connection.sendDisplayName(name)
   }
 
   sendBlocks(peer: string, bytes: Uint8Array): void {
@@ -212,6 +202,7 @@ export class Connections implements Transport, BlockTransport {
     this.#options.log.info(`connected to ${nodeIdOfPeer(peer)}`, { address, direction })
     this.#events?.connected(peer)
     this.#blocks?.connected(peer)
+    if (this.#displayName !== undefined) connection.sendDisplayName(this.#displayName)
   }
 
   /** Answers and comparisons wait while many are queued: a peer that reads slowly must not fill the memory. */

@@ -138,14 +138,14 @@ export class SnapshotSource {
     const { replicator, connections, blocks } = this.#parts
     for (const peer of this.#chunks.keys()) if (!connections.all.has(peer)) this.#chunks.delete(peer)
     const states = new Map(replicator.peers().map((peer) => [peer.name, peer]))
-    return [...connections.all].map(([peer, { session, since, pings, isCongested }]) => {
+    return [...connections.all].map(([peer, { session, since, pings, isCongested, displayName }]) => {
       const state = states.get(peer)
       return {
         peer,
         direction: session.direction,
         address: session.address,
         since,
-        agent: session.agent,
+        agent: displayName,
         isReady: state?.isReady === true,
         isCongested,
         sentBytes: session.sentBytes,

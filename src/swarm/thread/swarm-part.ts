@@ -204,8 +204,9 @@ export class SwarmPart {
   }
 
   #steps(): readonly SettingStep[] {
-    const { lines, host, replicator, blocks, snapshots } = this.#parts
+    const { lines, host, connections, replicator, blocks, snapshots } = this.#parts
     return [
+      { of: ['displayName'], apply: ({ displayName }) => connections.setDisplayName(displayName) },
       {
         of: ['logFilter'],
         apply: ({ logFilter }) => {
