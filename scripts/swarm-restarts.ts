@@ -1,4 +1,4 @@
-// `npm run swarm:restarts [-- --nodes 20] [--rounds 10]`: nodes of the packed package, found by mDNS, are restarted all
+// `npm run swarm:restarts [-- --nodes 20] [--rounds 10]`: nodes of the built package, found by mDNS, are restarted all
 // at once, on machines that are network namespaces (needs root). Every round has to converge within 60 s of the last
 // process start, and within 15 s of the last publish when all nodes are connected. Prints the times of each round.
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { connectedNodes, eventually, newSwarmKey, offsets } from '../test/site/swarm-of.ts'
-import { unpackedPackage } from './packed.ts'
+import { builtPackage } from './built-package.ts'
 import { enterHub } from './site/in-hub.ts'
 import { Site } from './site/site.ts'
 import { SiteNode } from './site/site-node.ts'
@@ -65,7 +65,7 @@ const site = Site.create(Number(values.nodes))
 const nodes: SiteNode[] = []
 let misses = 0
 try {
-  const packageFolder = unpackedPackage(join(folder, 'packed'))
+  const packageFolder = await builtPackage()
   const settings = { '/swarm/swarmKey': newSwarmKey() }
   for (const machine of site.machines)
     nodes.push(new SiteNode({ machine, folder: join(folder, machine.name), settings, packageFolder }))

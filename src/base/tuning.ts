@@ -23,6 +23,8 @@ export const tuning = {
   sliceMs: 10,
   /** Time slice of reads for other nodes in milliseconds, before messages of other nodes are processed. */
   peerReadSliceMs: 4,
+  /** Milliseconds for which a count of all blocks of files is shown: counting reads all of them. */
+  blockCountMs: 60_000,
   /** Rows of the head table that the swarm thread reads at once. */
   headsPerRead: 128,
   /** Checkpoints of a stream that the swarm thread reads at once. */

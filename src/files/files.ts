@@ -8,6 +8,7 @@ import { sleep, type Timer, type Timers } from '../runtime/timers.ts'
 import {
   type BackgroundNotice,
   BackgroundReporter,
+  type BlockUsage,
   type CacheLimits,
   CalledThread,
   type DiskNotice,
@@ -46,6 +47,8 @@ export interface FilesOptions {
   readonly background?: (notice: BackgroundNotice) => void
   /** Called for damage that was found when the store was opened. */
   readonly onDamage?: (damage: StoreDamage) => void
+  /** Called when a call to the files thread begins; what it returns is called when the call ends. */
+  readonly measure?: (call: string) => () => void
 }
 
 /** As in the JSON of requests and events. */
@@ -85,6 +88,7 @@ export class Files {
       onDamage,
       disk: { ...diskUse, notify: disk },
       background: options.background,
+      measure: options.measure,
       onNotice: (notice) => this.blocks.arrived(notice as ArrivedBlock),
     })
     this.#background = new BackgroundReporter(options.background)
@@ -223,6 +227,11 @@ export class Files {
   async probe(): Promise<void> {
     await this.#thread.call('probe', [])
     this.#thread.recovered()
+  }
+
+  /** The number and size of the stored blocks. */
+  usage(): Promise<BlockUsage> {
+    return this.#thread.call('usage', [])
   }
 
   async close(): Promise<void> {

@@ -140,10 +140,11 @@ export class ActiveTopic {
   }
 
   async #closeTopic(): Promise<void> {
-    const { health, log, disk, background, threads, eventMetrics } = this.#options
+    const { health, log, disk, background, threads, eventMetrics, blockMetrics } = this.#options
     const topic = this.#topic
     this.#topic = undefined
     eventMetrics.file = undefined
+    blockMetrics.files = undefined
     topic?.stopReading()
     await this.#stopSwarm()
     try {

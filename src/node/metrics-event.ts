@@ -1,4 +1,4 @@
-import type { Metric, Metrics } from '../observability/metrics.ts'
+import type { Metric, MetricLabels, Metrics } from '../observability/metrics.ts'
 
 type Labels = readonly (readonly [name: string, value: string])[]
 type NumberBody = readonly [labels: Labels, milliseconds: number, value: number]
@@ -17,19 +17,22 @@ const kinds: Readonly<Record<Metric['type'], number>> = { counter: 0, gauge: 1, 
 export function metricsPayload(metrics: Metrics, milliseconds: number): Measured[] {
   const families = metrics.all.filter(({ isPerPeer }) => isPerPeer !== true)
   return families.map((metric) => {
-    const bodies = metric.type === 'histogram' ? [histogram(metric, milliseconds)] : numbers(metric, milliseconds)
+    const bodies = metric.type === 'histogram' ? histograms(metric, milliseconds) : numbers(metric, milliseconds)
     return [metric.name, metric.help, bodies.map((body) => [kinds[metric.type], body] as const)]
   })
 }
 
 function numbers({ samples }: Exclude<Metric, { type: 'histogram' }>, milliseconds: number): NumberBody[] {
-  return Array.from(samples(), ({ labels = {}, value }) => {
-    const texts = Object.entries(labels).map(([label, text]) => [label, String(text)] as const)
-    return [texts, milliseconds, value]
+  return Array.from(samples(), ({ labels, value }) => [labelsOf(labels), milliseconds, value])
+}
+
+function histograms({ distributions }: Extract<Metric, { type: 'histogram' }>, milliseconds: number): Histogram[] {
+  return Array.from(distributions(), ({ count, sum, buckets, labels }) => {
+    const bounds = buckets.map((bucket) => [bucket.count, bucket.upTo] as const)
+    return [labelsOf(labels), milliseconds, count, sum, bounds]
   })
 }
 
-function histogram({ distribution }: Extract<Metric, { type: 'histogram' }>, milliseconds: number): Histogram {
-  const { count, sum, buckets } = distribution()
-  return [[], milliseconds, count, sum, buckets.map((bucket) => [bucket.count, bucket.upTo] as const)]
+function labelsOf(labels: MetricLabels = {}): Labels {
+  return Object.entries(labels).map(([label, text]) => [label, String(text)] as const)
 }

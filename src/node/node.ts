@@ -15,6 +15,7 @@ import { DataFolder, NodeDatabase, type StoreDamage, topicFiles } from '../store
 import { ActiveTopic } from './active-topic.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { BackgroundErrors } from './background-errors.ts'
+import { BlockMetrics } from './block-metrics.ts'
 import { availableConnections, connectionLimits } from './connection-limits.ts'
 import { DiskErrors } from './disk-errors.ts'
 import { EventMetrics } from './event-metrics.ts'
@@ -96,6 +97,7 @@ export class Node {
         ...shared,
         ...reports,
         eventMetrics: new EventMetrics(metrics, clock),
+        blockMetrics: new BlockMetrics(metrics, clock),
         replicates,
         output,
         retentionMs,

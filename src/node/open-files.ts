@@ -7,7 +7,10 @@ import { blockFile, type CacheLimits } from '../store/index.ts'
 import type { TopicParts } from './topic-parts.ts'
 
 type FileParts = Runtime &
-  Pick<TopicParts, 'folder' | 'key' | 'settings' | 'log' | 'disk' | 'background' | 'threads' | 'onDamage'>
+  Pick<
+    TopicParts,
+    'folder' | 'key' | 'settings' | 'log' | 'blockMetrics' | 'disk' | 'background' | 'threads' | 'onDamage'
+  >
 
 interface OpenedFiles {
   readonly files: Files
@@ -17,7 +20,7 @@ interface OpenedFiles {
 
 /** Opens the files of a topic, and starts the garbage collection of unpinned blocks. */
 export function openFiles(topic: string, events: Events, parts: FileParts): OpenedFiles {
-  const { folder, key, settings, log, disk, background, threads, onDamage, clock, timers } = parts
+  const { folder, key, settings, log, blockMetrics, disk, background, threads, onDamage, clock, timers } = parts
   const blockTimeoutMs = (): number => clampSettings(settings.document).settings.swarm.bitswapTimeout * 1000
   const files = new Files({
     file: blockFile(folder, topic),
@@ -31,7 +34,9 @@ export function openFiles(topic: string, events: Events, parts: FileParts): Open
     onDamage,
     disk: disk.onNotice,
     background: background.onNotice,
+    measure: blockMetrics.measure,
   })
+  blockMetrics.files = files
   disk.setProbe('files', () => files.probe())
   threads.setRestart('files', () => files.probe())
   const cache = (): CacheLimits => {

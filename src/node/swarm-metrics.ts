@@ -106,6 +106,21 @@ function addPeerMetrics(metrics: Metrics, snapshot: LatestSnapshot): void {
   )
   perPeer('gauge', 'shoal_peer_waiting_bytes', 'Bytes that wait to be sent to a peer.', (of) => of.waitingBytes)
   perPeer('gauge', 'shoal_peer_unstored_bytes', 'Bytes of a peer that wait to be stored.', (of) => of.unstoredBytes)
+  perPeer('gauge', 'shoal_peer_blocks_asked', 'Blocks of files that a peer was asked for.', (of) => of.blocksAsked)
+  perPeer(
+    'gauge',
+    'shoal_peer_blocks_requested',
+    'Blocks of files that a peer has asked for.',
+    (of) => of.blocksRequested,
+  )
+  perPeer('counter', 'shoal_peer_chunks_total', 'Verified chunks of a peer.', (of) => of.chunks)
+  perPeer('counter', 'shoal_peer_new_streams_total', 'Streams that a peer has introduced.', (of) => of.newStreams)
+  perPeer(
+    'counter',
+    'shoal_peer_refused_chunks_total',
+    'Chunks of a peer that were refused because of the limits of streams.',
+    (of) => of.refusedChunks,
+  )
   perPeer('counter', 'shoal_peer_sent_bytes_total', 'Bytes of messages to a peer.', (of) => of.sentBytes)
   perPeer('counter', 'shoal_peer_received_bytes_total', 'Bytes of messages of a peer.', (of) => of.receivedBytes)
   perPeer('counter', 'shoal_peer_useful_bytes_total', 'Bytes of new events of a peer.', (of) => of.usefulBytes)

@@ -7,6 +7,7 @@ import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Settings } from '../settings/index.ts'
 import type { EventStoreOptions, StoreDamage } from '../store/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
+import type { BlockMetrics } from './block-metrics.ts'
 import type { DiskErrors } from './disk-errors.ts'
 import type { EventMetrics } from './event-metrics.ts'
 import type { LatestSnapshot } from './swarm-status.ts'
@@ -23,6 +24,7 @@ export interface TopicParts extends Runtime {
   readonly health: Health
   readonly metrics: Metrics
   readonly eventMetrics: EventMetrics
+  readonly blockMetrics: BlockMetrics
   readonly account: MemoryAccount
   readonly output: LogOutput
   /** The log of the node. */

@@ -15,6 +15,10 @@ export interface Distribution {
   readonly buckets: readonly { readonly upTo: number; readonly count: number }[]
 }
 
+export interface LabelledDistribution extends Distribution {
+  readonly labels?: MetricLabels
+}
+
 interface Described {
   readonly name: string
   readonly help: string
@@ -25,7 +29,7 @@ interface Described {
 /** A metric family: all samples with one name. */
 export type Metric =
   | (Described & { readonly type: 'counter' | 'gauge'; readonly samples: () => Iterable<Sample> })
-  | (Described & { readonly type: 'histogram'; readonly distribution: () => Distribution })
+  | (Described & { readonly type: 'histogram'; readonly distributions: () => Iterable<LabelledDistribution> })
 
 /** A monotonic counter, with one value per label value. */
 export class Counter {
@@ -115,8 +119,21 @@ export class Metrics {
 
   histogram(name: string, help: string, bounds: readonly number[]): Histogram {
     const histogram = new Histogram(bounds)
-    this.#metrics.push({ name, help, type: 'histogram', distribution: () => histogram.distribution })
+    this.#metrics.push({ name, help, type: 'histogram', distributions: () => [histogram.distribution] })
     return histogram
+  }
+
+  /** Histograms of one family, one per label value. Callers have to keep their number low. */
+  histograms(name: string, help: string, bounds: readonly number[], label: string): (value: string) => Histogram {
+    const histograms = new Map<string, Histogram>()
+    const distributions = (): LabelledDistribution[] =>
+      [...histograms].map(([value, { distribution }]) => ({ ...distribution, labels: { [label]: value } }))
+    this.#metrics.push({ name, help, type: 'histogram', distributions })
+    return (value) => {
+      const histogram = histograms.get(value) ?? new Histogram(bounds)
+      histograms.set(value, histogram)
+      return histogram
+    }
   }
 
   /** The Prometheus text exposition format, version 0.0.4. */
@@ -124,7 +141,8 @@ export class Metrics {
     const constantLabels = this.#constantLabels()
     const blocks = this.#metrics.map((metric) => {
       const { name, help, type } = metric
-      const samples = metric.type === 'histogram' ? histogramSamples(metric.distribution()) : metric.samples()
+      const samples =
+        metric.type === 'histogram' ? [...metric.distributions()].flatMap(histogramSamples) : metric.samples()
       const lines = Array.from(samples, ({ suffix = '', labels, value }: SuffixedSample) => {
         return `${name}${suffix}${labelsText({ ...constantLabels, ...labels })} ${value}\n`
       })
@@ -138,13 +156,13 @@ interface SuffixedSample extends Sample {
   readonly suffix?: string
 }
 
-function histogramSamples({ count, sum, buckets }: Distribution): SuffixedSample[] {
+function histogramSamples({ count, sum, buckets, labels = {} }: LabelledDistribution): SuffixedSample[] {
   const suffix = '_bucket'
   return [
-    ...buckets.map(({ upTo, count: value }) => ({ suffix, labels: { le: upTo }, value })),
-    { suffix, labels: { le: '+Inf' }, value: count },
-    { suffix: '_sum', value: sum },
-    { suffix: '_count', value: count },
+    ...buckets.map(({ upTo, count: value }) => ({ suffix, labels: { ...labels, le: upTo }, value })),
+    { suffix, labels: { ...labels, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels, value: sum },
+    { suffix: '_count', labels, value: count },
   ]
 }
 

@@ -43,6 +43,13 @@ export interface PeerConnection {
   readonly receivedBytes: number
   /** Bytes of events from this peer that were new and are stored. */
   readonly usefulBytes: number
+  /** Chunks of this peer that were verified, first ones of new streams, and those of streams that were refused. */
+  readonly chunks: number
+  readonly newStreams: number
+  readonly refusedChunks: number
+  /** Blocks of files that it was asked for, and that it has asked for, without an answer yet. */
+  readonly blocksAsked: number
+  readonly blocksRequested: number
   /** Bytes that wait to be sent. */
   readonly waitingBytes: number
   /** Bytes that were received and wait to be verified and stored. */

@@ -1,13 +1,10 @@
 import { limits } from '../base/limits.ts'
 import { fullHead } from '../protocol/index.ts'
 import type { Answers } from './answers.ts'
-import type { CatchUp } from './catch-up.ts'
 import type { Effect } from './effects.ts'
-import type { ForkSearches } from './fork-searches.ts'
 import type { Liveness } from './liveness.ts'
 import type {
   BucketsMessage,
-  CloseReason,
   DigestMessage,
   HeadsMessage,
   Hello,
@@ -15,19 +12,13 @@ import type {
   NothingReason,
   OwnHeads,
 } from './messages.ts'
+import type { OutcomeParts } from './outcomes.ts'
 import type { Peer } from './peer.ts'
-import type { Reports } from './reports.ts'
-import type { Spread } from './spread.ts'
 import { type SyncState, send } from './sync-state.ts'
 
-interface Parts {
+interface Parts extends OutcomeParts {
   readonly answers: Answers
-  readonly catchUp: CatchUp
-  readonly forkSearches: ForkSearches
   readonly liveness: Liveness
-  readonly spread: Spread
-  readonly reports: Reports
-  readonly close: (peer: string, reason: CloseReason, now: number) => Effect[]
 }
 
 /** What follows from a message of a peer. */

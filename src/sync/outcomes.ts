@@ -24,7 +24,8 @@ export type StoreOutcome =
 /** The outcome of applying records or evidence. */
 export type ApplyOutcome = 'applied' | 'unchanged' | 'invalid' | 'failed'
 
-interface Parts {
+/** What `Outcomes` tells what follows. */
+export interface OutcomeParts {
   readonly catchUp: CatchUp
   readonly forkSearches: ForkSearches
   readonly spread: Spread
@@ -35,9 +36,9 @@ interface Parts {
 /** What follows from what the store says about something that a peer has sent. */
 export class Outcomes {
   readonly #state: SyncState
-  readonly #parts: Parts
+  readonly #parts: OutcomeParts
 
-  constructor(state: SyncState, parts: Parts) {
+  constructor(state: SyncState, parts: OutcomeParts) {
     this.#state = state
     this.#parts = parts
   }

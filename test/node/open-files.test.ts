@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Events, readerModule } from '../../src/events/index.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
 import { BackgroundErrors } from '../../src/node/background-errors.ts'
+import { BlockMetrics } from '../../src/node/block-metrics.ts'
 import { DiskErrors } from '../../src/node/disk-errors.ts'
 import { openFiles } from '../../src/node/open-files.ts'
 import { ThreadFailures } from '../../src/node/thread-failures.ts'
@@ -11,10 +11,11 @@ import { Health } from '../../src/observability/health.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { Settings } from '../../src/settings/index.ts'
-import { makeFolders, NodeDatabase, SqliteEventStore, topicsFolder } from '../../src/store/index.ts'
+import { makeFolders, NodeDatabase, topicsFolder } from '../../src/store/index.ts'
 import { LinkedBlocks } from '../../src/store/linked/index.ts'
-import { key, nodeId, silent } from '../support/api.ts'
+import { key, silent } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { openEvents } from '../support/open-events.ts'
 import { until } from '../support/process.ts'
 import { virtualRuntime } from '../support/virtual-runtime.ts'
 
@@ -25,10 +26,7 @@ async function opened(t: TestContext) {
   const database = NodeDatabase.open(join(folder, 'node.db'))
   t.after(() => database.close())
   const settings = await Settings.open(database.settings, systemRuntime.clock)
-  const log = { runtime: systemRuntime, file: join(folder, 'log.db'), topic: 't', kind: 'live', key } as const
-  const store = await SqliteEventStore.open({ ...log, readerModule })
-  const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
-  const events = await Events.open(store, { ...systemRuntime, node: nodeId, routes: [], log: silent, startReading })
+  const events = await openEvents(join(folder, 'log.db'))
   const runtime = virtualRuntime()
   const reported = { ...runtime, health: new Health([]), metrics: new Metrics(), log: silent }
   const { files, apply } = openFiles('t', events, {
@@ -37,6 +35,7 @@ async function opened(t: TestContext) {
     folder,
     key,
     settings,
+    blockMetrics: new BlockMetrics(reported.metrics, systemRuntime.clock),
     disk: new DiskErrors(reported),
     background: new BackgroundErrors(reported),
     threads: new ThreadFailures(reported),

@@ -187,6 +187,7 @@ test('a snapshot tells of connections, known and announced addresses, and how we
     [a.name, 'outbound', true, 0, 0],
   )
   assert.ok(connection.receivedBytes > 0 && connection.sentBytes > 0 && connection.usefulBytes > 0)
+  assert.deepEqual([connection.newStreams, connection.refusedChunks], [1, 0])
   assert.equal(connection.agent, 'A Node')
   assert.deepEqual(
     snapshot.knownPeers.map(({ peer, state, isInitial }) => [peer, state, isInitial]),

@@ -281,6 +281,16 @@ test('withdrawn requests are not answered', () => {
   assert.deepEqual(exchange.read('a', cid(2), Buffer.of(1)), [])
 })
 
+test('open requests are counted by peer, in both directions', () => {
+  const { exchange } = wanting(4, 'a')
+  exchange.received('a', { is: 'wantBlocks', cids: cids(3, 50) }, 0)
+  assert.deepEqual(exchange.requestsOf('a'), { blocksAsked: 4, blocksRequested: 3 })
+  exchange.received('a', notHere(0), 0)
+  exchange.read('a', cid(50), undefined)
+  assert.deepEqual(exchange.requestsOf('a'), { blocksAsked: 3, blocksRequested: 2 })
+  assert.deepEqual(exchange.requestsOf('b'), { blocksAsked: 0, blocksRequested: 0 })
+})
+
 test('a peer with too many requests is disconnected', () => {
   const { effects } = serving(limits.blockRequestsServed)
   assert.deepEqual(closed(effects), [])

@@ -1,5 +1,5 @@
 import { assert } from '../../base/assert.ts'
-import { type Hash, MalformedBytes, pruneRecords, type StreamKey, streamOfRedaction } from '../../protocol/index.ts'
+import { type Hash, pruneRecords, type StreamKey, streamOfRedaction } from '../../protocol/index.ts'
 import type {
   AppendedFrames,
   AppliedEvidence,
@@ -33,6 +33,7 @@ import type {
 import { backUp } from './backup/back-up.ts'
 import type { LogLink } from './link/log-link.ts'
 import { type EventStoreOptions, StoreThreads } from './store-threads.ts'
+import { receivedOne } from './verifier/chunk-receiving.ts'
 
 export type { EventStoreOptions } from './store-threads.ts'
 
@@ -67,10 +68,7 @@ export class SqliteEventStore implements EventStore {
   }
 
   async receive(bytes: Uint8Array, { before, from }: ReceiveOptions = {}): Promise<Received> {
-    const [received] = await this.receiveAll([{ bytes, before }], { from })
-    assert(received !== undefined, 'every chunk has an answer')
-    if (received.state === 'malformed') throw new MalformedBytes(received.reason)
-    return received
+    return receivedOne(await this.receiveAll([{ bytes, before }], { from }))
   }
 
   async receiveAll(

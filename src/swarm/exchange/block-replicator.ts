@@ -57,6 +57,11 @@ export class BlockReplicator {
     return this.#exchange.inProgress
   }
 
+  /** Blocks that a peer was asked for, and that it has asked for, without an answer yet. */
+  requestsOf(peer: string): ReturnType<BlockExchange['requestsOf']> {
+    return this.#exchange.requestsOf(peer)
+  }
+
   /** Milliseconds without an answer after which another peer is asked. */
   set timeoutMs(ms: number) {
     this.#settings.timeoutMs = ms

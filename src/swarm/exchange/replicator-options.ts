@@ -1,6 +1,7 @@
 import type { isReplicated } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { CloseReason, Effect, Message, Sync } from '../../sync/index.ts'
+import type { ProcessedChunk } from './processed-chunk.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 import type { ReplicationGate } from './replication-gate.ts'
 
@@ -48,8 +49,8 @@ export interface ReplicatorOptions {
   readonly onReport?: (report: Extract<Effect, { do: 'report' }>) => void
   /** Called for addresses of nodes that a peer knows. */
   readonly onLearned?: (learned: Extract<Effect, { do: 'learned-addresses' }>) => void
-  /** Called when events of a peer were new and are stored: the size of their chunk, and their number. */
-  readonly onStored?: (peer: string, bytes: number, events: number) => void
+  /** Called for each chunk of a peer that was verified, and stored if it is new. */
+  readonly onChunk?: (peer: string, chunk: ProcessedChunk) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
   readonly onFailure: (error: unknown) => void
   /** Called instead when peers cannot be told of a removal: it is tried again. */

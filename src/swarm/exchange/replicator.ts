@@ -8,6 +8,7 @@ import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
+import { processedChunk } from './processed-chunk.ts'
 import { Removals } from './removals.ts'
 import type { PeerState, ReplicatorOptions } from './replicator-options.ts'
 import { StopDrain } from './stop-drain.ts'
@@ -241,10 +242,8 @@ export class Replicator {
     if (effect.do === 'store') {
       const { outcome, row } = await this.#input.store(effect.chunk, effect.from)
       this.#ownChanged(row, outcome === 'stored')
-      if (outcome === 'stored' && row !== undefined) {
-        const before = this.#sync.rowOf(nameOfStream(row.key))?.count ?? row.pruned
-        this.#options.onStored?.(effect.from, effect.chunk.length, Math.max(0, row.count - before))
-      }
+      const known = row && this.#sync.rowOf(nameOfStream(row.key))
+      this.#options.onChunk?.(effect.from, processedChunk(effect.chunk, outcome, row, known))
       return this.#sync.stored(effect, outcome, row, this.#now)
     }
     if (effect.do === 'apply-records') {

@@ -6,6 +6,7 @@ import { decodeBase64 } from '../../identity/index.ts'
 import type { Timer } from '../../runtime/timers.ts'
 import { addressText, availableEndpoints, dialAddress, isLoopback, nameOfPeer } from './addresses.ts'
 import { type Channel, channels, protocolOf } from './channel.ts'
+import { closeConnection } from './close-connection.ts'
 import { anotherNode, DialFailure, failureOf, HandshakeFailure, reasonOf } from './dial-failure.ts'
 import type { HostOptions } from './host-options.ts'
 import { createNode } from './libp2p-node.ts'
@@ -177,7 +178,7 @@ export class Host {
     } catch (error) {
       this.#setups.delete(connection.id)
       setup.fail(error instanceof Error ? error : new Error(String(error)))
-      void this.#close(connection)
+      void closeConnection(connection, this.#options.runtime.timers)
       throw setup.failure ?? error
     } finally {
       signal.removeEventListener('abort', abort)
@@ -189,7 +190,7 @@ export class Host {
     if (connection.direction === 'outbound') return
     this.#accept(setup).catch((error: unknown) => {
       this.#setups.delete(connection.id)
-      void this.#close(connection)
+      void closeConnection(connection, this.#options.runtime.timers)
       if (this.#stopping === undefined)
         this.#options.onInboundFailure(addressText(connection.remoteAddr), reasonOf(error))
     })
@@ -215,7 +216,7 @@ export class Host {
       streams,
       runtime: this.#options.runtime,
       unreadChanged: (change) => this.#countUnread(change),
-      closeConnection: () => this.#close(connection),
+      closeConnection: () => closeConnection(connection, this.#options.runtime.timers),
     })
     this.#sessions.set(connection.id, session)
     this.#options.onSession(session)
@@ -261,20 +262,6 @@ export class Host {
     }
     const dial = this.#dials.get(address)
     if (dial !== undefined) dial.keyFailure = failure
-  }
-
-  /** Closes a connection after what was sent, and without mercy after a while. */
-  async #close(connection: Connection): Promise<void> {
-    const { timers } = this.#options.runtime
-    const timeout = new AbortController()
-    const timer = timers.setTimeout(() => timeout.abort(), limits.connectionCloseMs)
-    try {
-      await connection.close({ signal: timeout.signal })
-    } catch {
-      connection.abort(new Error('the connection could not be closed in time'))
-    } finally {
-      timers.clear(timer)
-    }
   }
 
   /** A peer can make this node hold the largest message on each connection, and make many connections. */

@@ -7,30 +7,12 @@ import type { Timer } from '../../runtime/timers.ts'
 import type { BlockCloseReason, CloseReason, Message } from '../../sync/index.ts'
 import type { BlockTransport } from '../exchange/block-replicator.ts'
 import type { Transport } from '../exchange/replicator-options.ts'
-import { type Channel, DialFailure, type Host, type Session } from '../host/index.ts'
+import { type Channel, DialFailure, type Host, type Session, type SessionEnd } from '../host/index.ts'
 import { type Dialler, nodeIdOfPeer } from '../peers/index.ts'
+import type { BlockEvents, ConnectionEvents } from './connection-events.ts'
 import { PeerConnection } from './peer-connection.ts'
 import { PingLog } from './ping-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
-
-/** What is told about connections and messages: by `Replicator`. */
-export interface ConnectionEvents {
-  connected(peer: string): void
-  disconnected(peer: string): void
-  received(peer: string, message: Message): void
-  /** Something has arrived that is not a message for it. */
-  bytesArrived(peer: string): void
-  congested(peer: string, isCongested: boolean): void
-  syncCongested(peer: string, isCongested: boolean): void
-}
-
-/** What is told about the stream of blocks: by `BlockReplicator`. */
-export interface BlockEvents {
-  connected(peer: string): void
-  disconnected(peer: string): void
-  received(peer: string, bytes: Uint8Array): void
-  sent(peer: string): void
-}
 
 export interface ConnectionsOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>
@@ -63,6 +45,8 @@ export class Connections implements Transport, BlockTransport {
   #events: ConnectionEvents | undefined
   #blocks: BlockEvents | undefined
   #host: Pick<Host, 'dial'> | undefined
+  /** The display name, when it was changed since the start of the host. */
+  #displayName: string | undefined
   #lastId = 0
   #timer: Timer | undefined
   #isClosed = false
@@ -119,7 +103,7 @@ export class Connections implements Transport, BlockTransport {
     })
     const doubles = dialler.connected(peer, { id, direction, address }, this.#now)
     dialler.learned(peer, session.listenAddresses, 'identify', this.#now)
-    session.onClose = (reason) => this.#ended(connection, reason)
+    session.onClose = (reason, end) => this.#ended(connection, reason, end)
     if (doubles.includes(id)) {
       connection.isClosing = true
       session.close('double')
@@ -135,6 +119,12 @@ export class Connections implements Transport, BlockTransport {
     this.#options.changed()
   }
 
+  /** Tells the peers another display name than the one that identify tells. */
+  setDisplayName(name: string): void {
+    this.#displayName = name
+    for (const connection of this.#connections.values()) if (!connection.isClosing) connection.sendDisplayName(name)
+  }
+
   sendBlocks(peer: string, bytes: Uint8Array): void {
     const connection = this.#connections.get(peer)
     if (connection !== undefined && !connection.isClosing) connection.session.send('blocks', bytes)
@@ -144,10 +134,7 @@ export class Connections implements Transport, BlockTransport {
     const connection = this.#connections.get(peer)
     if (connection === undefined || connection.isClosing) return
     connection.isClosing = true
-    if (!innocent.has(reason)) {
-      this.#options.dialler.keepOut(peer, this.#now)
-      this.#counts.keptOut++
-    }
+    if (!innocent.has(reason)) this.#keepOut(peer)
     this.#options.log.warn(`closing the connection to ${nodeIdOfPeer(peer)}: ${reason}`, {
       address: connection.session.address,
     })
@@ -215,6 +202,7 @@ export class Connections implements Transport, BlockTransport {
     this.#options.log.info(`connected to ${nodeIdOfPeer(peer)}`, { address, direction })
     this.#events?.connected(peer)
     this.#blocks?.connected(peer)
+    if (this.#displayName !== undefined) connection.sendDisplayName(this.#displayName)
   }
 
   /** Answers and comparisons wait while many are queued: a peer that reads slowly must not fill the memory. */
@@ -250,12 +238,14 @@ export class Connections implements Transport, BlockTransport {
     before.session.close('double')
   }
 
-  #ended(connection: PeerConnection, reason: string): void {
+  #ended(connection: PeerConnection, reason: string, { by, code }: SessionEnd): void {
     const { peer, address, sentBytes, receivedBytes } = connection.session
     const { dialler, log } = this.#options
     this.#counts.sentBytes += sentBytes
     this.#counts.receivedBytes += receivedBytes
     this.#closed.add(reason)
+    // The host has found malformed frames.
+    if (!connection.isClosing && by === 'this node' && code === 'malformedMessage') this.#keepOut(peer)
     connection.isClosing = true
     dialler.disconnected(peer, connection.id, reason, this.#now)
     if (this.#connections.get(peer) === connection) {
@@ -263,6 +253,11 @@ export class Connections implements Transport, BlockTransport {
       this.#forget(connection)
     }
     this.wake()
+  }
+
+  #keepOut(peer: string): void {
+    this.#options.dialler.keepOut(peer, this.#now)
+    this.#counts.keptOut++
   }
 
   #forget({ session: { peer } }: PeerConnection): void {

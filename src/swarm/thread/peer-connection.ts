@@ -1,6 +1,7 @@
 import { limits } from '../../base/limits.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import type { Message } from '../../sync/index.ts'
+import { decodeDisplayName, encodeDisplayName } from '../exchange/display-name.ts'
 import { decodeMessage, encodeMessage } from '../exchange/message-codec.ts'
 import type { Session } from '../host/index.ts'
 import { type PingEvents, Pings } from './pings.ts'
@@ -18,6 +19,8 @@ export class PeerConnection {
   /** Milliseconds of the monotonic clock. */
   readonly since: number
   readonly pings: Pings
+  /** The display name of the peer, from identify, or what it has told since. */
+  displayName: string | undefined
   isCongested = false
   /** Whether requests of the peer wait until answers were sent. */
   isSyncCongested = false
@@ -31,6 +34,7 @@ export class PeerConnection {
     this.pings = new Pings(pings)
     this.id = id
     this.session = session
+    this.displayName = session.agent
     this.since = now
   }
 
@@ -41,8 +45,17 @@ export class PeerConnection {
     this.session.send(isLive ? 'live' : 'sync', bytes)
   }
 
+  sendDisplayName(name: string): void {
+    this.session.send('sync', encodeDisplayName(name))
+  }
+
   /** The messages to process now that bytes have arrived. Throws for malformed ones. */
   take(bytes: Uint8Array, now: number): readonly Message[] {
+    const name = decodeDisplayName(bytes)
+    if (name !== undefined) {
+      this.displayName = name
+      return []
+    }
     const message = decodeMessage(bytes)
     if (message === undefined) return []
     if (message.is === 'pong') this.pings.answered(message.id, now)

@@ -2,6 +2,8 @@ import { tuning } from '../../base/tuning.ts'
 import { nowMs } from '../../runtime/clock.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
+import type { BlockReplicator } from '../exchange/block-replicator.ts'
+import type { ProcessedChunk } from '../exchange/processed-chunk.ts'
 import type { Replicator } from '../exchange/replicator.ts'
 import type { Dialler } from '../peers/index.ts'
 import type { PeerConnection, SwarmSnapshot } from '../snapshot.ts'
@@ -16,6 +18,7 @@ export interface SnapshotParts {
   /** The public key of this node as latin1. */
   readonly self: string
   readonly replicator: Pick<Replicator, 'peers' | 'rows' | 'claimsOf'>
+  readonly blocks: Pick<BlockReplicator, 'requestsOf'>
   readonly connections: Pick<Connections, 'all' | 'counters'>
   readonly dialler: Pick<Dialler, 'snapshot'>
   readonly failures: Pick<FailureLog, 'counts'>
@@ -23,11 +26,16 @@ export interface SnapshotParts {
   readonly post: (message: FromSwarm) => void
 }
 
+type ChunkCounts = Pick<PeerConnection, 'usefulBytes' | 'chunks' | 'newStreams' | 'refusedChunks'>
+
+const noChunks: ChunkCounts = { usefulBytes: 0, chunks: 0, newStreams: 0, refusedChunks: 0 }
+
 /** Tells the main thread about the swarm: at most once a second while something changes, and when it asks. */
 export class SnapshotSource {
   readonly #parts: SnapshotParts
   readonly #inboundFailures = new ReasonCounts()
-  readonly #usefulBytes = new Map<string, number>()
+  /** By connected peer. */
+  readonly #chunks = new Map<string, ChunkCounts>()
   readonly #comparing: ReplicationProgress
   #settings: SwarmSettings
   #storedEvents = 0
@@ -65,10 +73,17 @@ export class SnapshotSource {
     this.changed()
   }
 
-  /** Events of a peer were new and are stored. */
-  stored(peer: string, bytes: number, events: number): void {
-    this.#storedEvents += events
-    if (this.#parts.connections.all.has(peer)) this.#usefulBytes.set(peer, (this.#usefulBytes.get(peer) ?? 0) + bytes)
+  /** A chunk of a peer was verified, and stored if it is new. */
+  processed(peer: string, { newBytes, newEvents, isNewStream, isRefused }: ProcessedChunk): void {
+    this.#storedEvents += newEvents
+    const { usefulBytes, chunks, newStreams, refusedChunks } = this.#chunks.get(peer) ?? noChunks
+    if (this.#parts.connections.all.has(peer))
+      this.#chunks.set(peer, {
+        usefulBytes: usefulBytes + newBytes,
+        chunks: chunks + 1,
+        newStreams: newStreams + Number(isNewStream),
+        refusedChunks: refusedChunks + Number(isRefused),
+      })
     this.changed()
   }
 
@@ -120,22 +135,23 @@ export class SnapshotSource {
   }
 
   #connections(): PeerConnection[] {
-    const { replicator, connections } = this.#parts
-    for (const peer of this.#usefulBytes.keys()) if (!connections.all.has(peer)) this.#usefulBytes.delete(peer)
+    const { replicator, connections, blocks } = this.#parts
+    for (const peer of this.#chunks.keys()) if (!connections.all.has(peer)) this.#chunks.delete(peer)
     const states = new Map(replicator.peers().map((peer) => [peer.name, peer]))
-    return [...connections.all].map(([peer, { session, since, pings, isCongested }]) => {
+    return [...connections.all].map(([peer, { session, since, pings, isCongested, displayName }]) => {
       const state = states.get(peer)
       return {
         peer,
         direction: session.direction,
         address: session.address,
         since,
-        agent: session.agent,
+        agent: displayName,
         isReady: state?.isReady === true,
         isCongested,
         sentBytes: session.sentBytes,
         receivedBytes: session.receivedBytes,
-        usefulBytes: this.#usefulBytes.get(peer) ?? 0,
+        ...(this.#chunks.get(peer) ?? noChunks),
+        ...blocks.requestsOf(peer),
         waitingBytes: session.waitingBytes,
         unstoredBytes: state?.inputBytes ?? 0,
         ping: pings.statistics,

@@ -83,7 +83,7 @@ export class SwarmPart {
           dialler.learned(Buffer.from(node).toString('latin1'), addresses, 'introduced', clock.steadyMs(), peer)
         connections.wake()
       },
-      onStored: (peer, bytes, events) => snapshots?.stored(peer, bytes, events),
+      onChunk: (peer, chunk) => snapshots?.processed(peer, chunk),
       onFailure: (error) => failures.add('replication', error),
       onRemovalFailure: (error) => failures.add('removal', error),
     })
@@ -101,7 +101,17 @@ export class SwarmPart {
       await replicator.start()
       connections.events = replicator
       connections.blocks = blocks.replicator
-      snapshots = new SnapshotSource({ runtime, replicator, connections, dialler, failures, settings, self, post })
+      snapshots = new SnapshotSource({
+        runtime,
+        replicator,
+        blocks: blocks.replicator,
+        connections,
+        dialler,
+        failures,
+        settings,
+        self,
+        post,
+      })
       const source = snapshots
       host = await Host.start({
         key,
@@ -194,8 +204,9 @@ export class SwarmPart {
   }
 
   #steps(): readonly SettingStep[] {
-    const { lines, host, replicator, blocks, snapshots } = this.#parts
+    const { lines, host, connections, replicator, blocks, snapshots } = this.#parts
     return [
+      { of: ['displayName'], apply: ({ displayName }) => connections.setDisplayName(displayName) },
       {
         of: ['logFilter'],
         apply: ({ logFilter }) => {

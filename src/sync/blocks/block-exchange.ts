@@ -33,6 +33,13 @@ export class BlockExchange {
     return this.#fetcher.inProgress
   }
 
+  /** Blocks that a peer was asked for, and that it has asked for, without an answer yet. */
+  requestsOf(name: string): { readonly blocksAsked: number; readonly blocksRequested: number } {
+    const peer = this.#peers.get(name)
+    if (peer === undefined) return { blocksAsked: 0, blocksRequested: 0 }
+    return { blocksAsked: peer.open.size, blocksRequested: peer.requested.size + peer.reading.size }
+  }
+
   /** A peer has connected and introduced itself. */
   connected(name: string, now: number): BlockEffect[] {
     this.#forget(name)

@@ -5,7 +5,8 @@ import { Logger, logOutput, textLine } from '../../../src/logging/index.ts'
 import { MalformedBytes } from '../../../src/protocol/index.ts'
 import { decodeMessage, encodeMessage } from '../../../src/swarm/index.ts'
 import { Dialler } from '../../../src/swarm/peers/index.ts'
-import { type ConnectionEvents, Connections } from '../../../src/swarm/thread/connections.ts'
+import type { ConnectionEvents } from '../../../src/swarm/thread/connection-events.ts'
+import { Connections } from '../../../src/swarm/thread/connections.ts'
 import type { Message } from '../../../src/sync/index.ts'
 import * as fc from '../../support/property.ts'
 import { type VirtualRuntime, virtualRuntime } from '../../support/virtual-runtime.ts'
@@ -146,13 +147,36 @@ test('messages about blocks have a channel of their own, and the exchange is tol
   assert.deepEqual(new Set(told), new Set(['a -b', 'b -a']))
 })
 
-test('a peer whose block was bad is kept out', async () => {
+for (const [reason, isKeptOut] of [
+  ['badBlock', true],
+  ['unaskedBlocks', true],
+  ['tooManyBlockRequests', true],
+  ['tooMuchInput', true],
+  ['badChunk', true],
+  ['badHead', true],
+  ['badRecord', true],
+  ['malformedMessage', true],
+  // An honest peer behind a slow link.
+  ['tooManyRequests', false],
+  ['silent', false],
+] as const)
+  test(`a peer that is closed for '${reason}' is ${isKeptOut ? '' : 'not '}kept out`, async () => {
+    const { runtime, a, b } = twoPeers()
+    a.knows(b, runtime)
+    await settled()
+    a.connections.close(b.name, reason)
+    assert.equal(a.sessions[0]?.closedWith, reason)
+    assert.equal(a.dialler.isKeptOut(b.name, runtime.clock.steadyMs()), isKeptOut)
+  })
+
+test('a peer whose frames the host has found malformed is kept out', async () => {
   const { runtime, a, b } = twoPeers()
   a.knows(b, runtime)
   await settled()
-  a.connections.close(b.name, 'badBlock')
-  assert.equal(a.sessions[0]?.closedWith, 'badBlock')
+  a.sessions[0]?.end('malformed message on the sync stream', { by: 'this node', code: 'malformedMessage' })
+  await settled()
   assert.equal(a.dialler.isKeptOut(b.name, runtime.clock.steadyMs()), true)
+  assert.equal(a.connections.counters.keptOut, 1)
 })
 
 test('a peer that is gone is told once, and dialled again later', async () => {
@@ -246,6 +270,33 @@ test('a peer that sends a malformed message is closed, named in the log, and kep
   assert.equal(a.connections.counters.keptOut, 1)
   runtime.timers.advance(1000)
   assert.equal(a.host.dials.length, 1)
+})
+
+test('a changed display name reaches the connected peers, and those that connect later', async () => {
+  const { network, runtime, a, b } = twoPeers()
+  a.knows(b, runtime)
+  await settled()
+  const nameAt = (peer: Peer): string | undefined => peer.connections.all.get(a.name)?.displayName
+  assert.equal(nameAt(b), 'A Node')
+  a.connections.setDisplayName('Hall 2')
+  await settled()
+  assert.equal(nameAt(b), 'Hall 2')
+  const c = new Peer(network, runtime, 'c')
+  c.knows(a, runtime)
+  await settled()
+  assert.deepEqual([nameAt(c), c.connections.all.get(a.name)?.isClosing], ['Hall 2', false])
+  a.connections.setDisplayName('x'.repeat(limits.agentLength + 1))
+  await settled()
+  assert.equal(nameAt(c), 'x'.repeat(limits.agentLength))
+})
+
+test('a malformed display name closes the session', async () => {
+  const { runtime, a, b } = twoPeers()
+  a.knows(b, runtime)
+  await settled()
+  a.sessions[0]?.deliver('sync', Buffer.of(128, 255, 255, 3))
+  await settled()
+  assert.equal(a.sessions[0]?.closedWith, 'malformedMessage')
 })
 
 test('a message of a kind that is optional and not known is skipped', async () => {

@@ -1,4 +1,4 @@
-import { DialFailure, type Host, type Session } from '../../../src/swarm/host/index.ts'
+import { DialFailure, type Host, type Session, type SessionEnd } from '../../../src/swarm/host/index.ts'
 
 /** Hosts in one process, whose sessions are pairs of objects. Messages arrive in later microtasks. */
 export class FakeNetwork {
@@ -116,9 +116,9 @@ export class FakeSession implements Session {
   }
 
   /** The connection is gone. */
-  end(reason: string): void {
+  end(reason: string, end: SessionEnd = { by: 'the network', code: undefined }): void {
     if (this.#isOver) return
     this.#isOver = true
-    queueMicrotask(() => this.onClose(reason, { by: 'the network', code: undefined }))
+    queueMicrotask(() => this.onClose(reason, end))
   }
 }

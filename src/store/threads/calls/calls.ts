@@ -86,6 +86,8 @@ export interface CalledThreadOptions<T> {
   readonly disk?: DiskUse<T>
   /** Called when background work of the thread fails, and when it works again. */
   readonly background?: ((notice: BackgroundNotice) => void) | undefined
+  /** Called when a call begins; what it returns is called when the call ends. */
+  readonly measure?: ((call: string) => () => void) | undefined
   /** Called for notices of the object. */
   readonly onNotice?: ((notice: unknown) => void) | undefined
 }
@@ -99,6 +101,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
   readonly #onDamage: (damage: StoreDamage) => void
   readonly #onBackground: (notice: BackgroundNotice) => void
   readonly #onNotice: (notice: unknown) => void
+  readonly #measure: (call: string) => () => void
   readonly #pending = new PendingCalls()
   readonly #use: DiskUse<T> | undefined
   readonly #disk: DiskReporter
@@ -109,7 +112,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     name: ThreadName,
     module: URL,
     workerData: unknown,
-    { threads, onDamage, disk, background, onNotice }: CalledThreadOptions<T> = {},
+    { threads, onDamage, disk, background, measure, onNotice }: CalledThreadOptions<T> = {},
   ) {
     this.#name = name
     this.#module = module
@@ -118,6 +121,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     this.#onDamage = onDamage ?? (() => {})
     this.#onBackground = background ?? (() => {})
     this.#onNotice = onNotice ?? (() => {})
+    this.#measure = measure ?? (() => () => {})
     this.#use = disk
     this.#disk = new DiskReporter(disk?.notify)
   }
@@ -135,6 +139,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
   ): Promise<T[K] extends Method ? Awaited<ReturnType<T[K]>> : never> {
     if (this.#isClosed) throw failure('ERR_SHUTTING_DOWN', {})
     const work = this.#use?.work[name]
+    const ended = this.#measure(name)
     try {
       this.#thread ??= this.#start()
       const result = await this.#post(await this.#thread, name, args, transfer)
@@ -143,6 +148,8 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     } catch (error) {
       if (work !== undefined) this.#disk.failed(work, error)
       throw error
+    } finally {
+      ended()
     }
   }
 

@@ -1,8 +1,7 @@
 import type { MessagePort, TransferListItem } from 'node:worker_threads'
-import { assert } from '../../../base/assert.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { PublicKey } from '../../../identity/index.ts'
-import { type Hash, MalformedBytes, type StreamKey } from '../../../protocol/index.ts'
+import type { Hash, StreamKey } from '../../../protocol/index.ts'
 import {
   type AppendedFrames,
   type AppliedEvidence,
@@ -32,7 +31,7 @@ import { PendingCalls } from '../pending-calls.ts'
 import { PostSignal } from '../post-signal.ts'
 import { noWatch, type ThreadWatch } from '../spawn.ts'
 import { fromMessage, toMessage } from '../thread-messages.ts'
-import { ChunkReceiving } from '../verifier/chunk-receiving.ts'
+import { ChunkReceiving, receivedOne } from '../verifier/chunk-receiving.ts'
 import type { CallerMessage, CallResult, WriterCall } from '../writer/writer-messages.ts'
 import type { LogLink } from './log-link.ts'
 import { ReadSlices } from './read-slices.ts'
@@ -91,10 +90,7 @@ export class LinkedLog implements Replicated {
   }
 
   async receive(bytes: Uint8Array, { before, from }: ReceiveOptions = {}): Promise<Received> {
-    const [received] = await this.receiveAll([{ bytes, before }], { from })
-    assert(received !== undefined, 'every chunk has an answer')
-    if (received.state === 'malformed') throw new MalformedBytes(received.reason)
-    return received
+    return receivedOne(await this.receiveAll([{ bytes, before }], { from }))
   }
 
   /** A peer has connected: chunks may follow. */

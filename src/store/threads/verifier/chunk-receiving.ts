@@ -2,7 +2,7 @@ import type { TransferListItem } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import { limits } from '../../../base/limits.ts'
-import type { TopicKind } from '../../../protocol/index.ts'
+import { MalformedBytes, type TopicKind } from '../../../protocol/index.ts'
 import { type GivenChunk, type MalformedChunk, type Received, requireReceivable } from '../../../replication/index.ts'
 import { threadModule } from '../../../runtime/thread-module.ts'
 import type { VerifiedChunk } from '../../sqlite/index.ts'
@@ -78,4 +78,11 @@ export class ChunkReceiving {
     const answers = stored.values()
     return checked.map((result) => ('state' in result ? result : (answers.next().value as Received)))
   }
+}
+
+/** The answer to a single chunk. Throws for a malformed one. */
+export function receivedOne([received]: readonly (Received | MalformedChunk)[]): Received {
+  assert(received !== undefined, 'every chunk has an answer')
+  if (received.state === 'malformed') throw new MalformedBytes(received.reason)
+  return received
 }
