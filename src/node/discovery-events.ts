@@ -53,11 +53,12 @@ export class DiscoveryEvents {
     this.#background = new BackgroundReporter(options.background)
   }
 
-  /** Where this node listens, and its configured addresses. */
-  setAddresses(listen: readonly string[], announced: readonly string[]): void {
+  /** Where this node listens, its configured addresses, and others at which peers have reached it. */
+  setAddresses(listen: readonly string[], announced: readonly string[], observed: readonly string[] = []): void {
     const current: OwnAddress[] = [
       ...listen.map((address) => ({ origin: 'Listen' as const, address })),
       ...announced.map((address) => ({ origin: 'External' as const, address })),
+      ...observed.map((address) => ({ origin: 'Observed' as const, address })),
     ]
     const before = JSON.stringify(this.#current)
     this.#current = current.filter(({ address }) => isPublic(address))

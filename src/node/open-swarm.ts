@@ -44,8 +44,8 @@ export class NodeSwarm {
       settings: swarmSettingsOf(settings.document, output.filter.text),
       onState: (problem) =>
         problem === undefined ? health.set('Swarm', 'started') : health.set('Swarm', 'failed', problem),
-      onSnapshot: ({ listenAddresses, announcedAddresses }) =>
-        this.#discovery?.setAddresses(listenAddresses, announcedAddresses),
+      onSnapshot: ({ listenAddresses, announcedAddresses, observedAddresses }) =>
+        this.#discovery?.setAddresses(listenAddresses, announcedAddresses, observedAddresses),
     })
     this.#unsubscribe = settings.onChange(({ after }) => this.#swarm.apply(swarmSettingsOf(after, output.filter.text)))
   }

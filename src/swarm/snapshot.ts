@@ -14,6 +14,8 @@ export interface SwarmSnapshot {
   readonly listenAddresses: readonly string[]
   /** The configured multiaddrs that are told to peers, too. */
   readonly announcedAddresses: readonly string[]
+  /** Other multiaddrs at which peers have reached this node. */
+  readonly observedAddresses: readonly string[]
   /** One entry per peer with a connection. */
   readonly connections: readonly PeerConnection[]
   /** Known peers with their addresses and last failures, connected or not. */

@@ -15,6 +15,7 @@ import { type VirtualRuntime, virtualRuntime } from '../support/virtual-runtime.
 const [own, other] = [new KeyPair(Buffer.alloc(32, 7)), new KeyPair(Buffer.alloc(32, 8))]
 const otherName = Buffer.from(other.publicKey).toString('latin1')
 const lan = '/ip4/10.0.0.1/tcp/4001'
+const nat = '/ip4/203.0.113.77/tcp/4001'
 const wan = '/ip4/203.0.113.9/tcp/4001'
 
 interface TestNode {
@@ -82,11 +83,15 @@ test('addresses are published once, and again when they are gone or were publish
   const node = await nodeOf(own, runtime)
   const id = peerIdOf(own.publicKey)
   const first = start(t, runtime, node)
-  first.discovery.setAddresses([lan, '/ip4/127.0.0.1/tcp/4001', '/ip6/::1/tcp/4001', '/ip4/169.254.0.1/tcp/1'], [wan])
+  first.discovery.setAddresses(
+    [lan, '/ip4/127.0.0.1/tcp/4001', '/ip6/::1/tcp/4001', '/ip4/169.254.0.1/tcp/1'],
+    [wan],
+    [nat],
+  )
   await pass(runtime, limits.discoveryPauseMs)
-  const all = [{ NewListenAddr: [id, lan] }, { NewExternalAddr: [id, wan] }]
+  const all: unknown[] = [{ NewListenAddr: [id, lan] }, { NewExternalAddr: [id, wan] }, { NewObservedAddr: [id, nat] }]
   assert.deepEqual(await published(node), all)
-  first.discovery.setAddresses([lan], [wan])
+  first.discovery.setAddresses([lan], [wan], [nat])
   await pass(runtime, limits.discoveryPauseMs)
   assert.deepEqual(await published(node), all)
   await first.stop()
@@ -94,7 +99,7 @@ test('addresses are published once, and again when they are gone or were publish
   const second = start(t, runtime, node)
   second.discovery.setAddresses([lan], [])
   for (let i = 0; i < 3; i++) await pass(runtime, limits.discoveryPauseMs)
-  all.push({ ExpiredExternalAddr: [id, wan] } as never)
+  all.push({ ExpiredExternalAddr: [id, wan] }, { ExpiredObservedAddr: [id, nat] })
   assert.deepEqual(await published(node), all)
   await pass(runtime, limits.discoverySeconds * 500 - 4 * limits.discoveryPauseMs)
   assert.deepEqual(await published(node), all)

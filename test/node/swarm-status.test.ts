@@ -47,6 +47,7 @@ const snapshot: SwarmSnapshot = {
   steadyMs: 100,
   listenAddresses: ['/ip4/10.0.0.1/tcp/4001', '/ip4/127.0.0.1/tcp/4001', '/ip6/fd00::1/tcp/4001'],
   announcedAddresses: ['/ip4/203.0.113.9/tcp/4001'],
+  observedAddresses: [],
   connections: [connection(first), connection(second, { isReady: false, ping: undefined })],
   knownPeers: [
     { ...known, peer: first, state: 'connected', sessions: [session, { ...session, id: 2, direction: 'inbound' }] },

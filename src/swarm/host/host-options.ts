@@ -21,6 +21,8 @@ export interface HostOptions {
   readonly log: Logger
   /** Addresses of a peer. Called again and again for the same ones. */
   readonly onFound: (peer: string, addresses: readonly string[], source: 'mdns') => void
+  /** The address at which a peer has connected to this node, as the peer knows it. */
+  readonly onObserved?: (peer: string, address: string) => void
   /** A connection of either side is ready. The callbacks of the session are set here: messages arrive afterwards. */
   readonly onSession: (session: Session) => void
   /** An inbound connection that failed, with its address, in words. */

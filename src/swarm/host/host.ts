@@ -237,7 +237,11 @@ export class Host {
     return setup
   }
 
-  #identified({ connection, agentVersion, listenAddrs }: IdentifyResult): void {
+  #identified({ connection, agentVersion, listenAddrs, observedAddr }: IdentifyResult): void {
+    const peer = nameOfPeer(connection.remotePeer)
+    // Of an outbound connection it would be the address of a socket that does not listen.
+    if (observedAddr !== undefined && peer !== undefined && connection.direction === 'inbound')
+      this.#options.onObserved?.(peer, addressText(observedAddr))
     const addresses = listenAddrs.map(addressText).slice(0, limits.addressesPerNode)
     this.#setups.get(connection.id)?.identified({ agent: agentVersion?.slice(0, limits.agentLength), addresses })
   }

@@ -11,4 +11,5 @@ export {
 } from './discovery.ts'
 export type { Introduction, NodeAddresses } from './introductions.ts'
 export type { AddressSource, DialFailed, KnownAddress, KnownPeer, KnownSession } from './known-peer.ts'
+export { ObservedAddresses } from './observed-addresses.ts'
 export { nodeIdOfPeer } from './peer-names.ts'

@@ -5,7 +5,7 @@ import type { Timer } from '../../runtime/timers.ts'
 import type { BlockReplicator } from '../exchange/block-replicator.ts'
 import type { ProcessedChunk } from '../exchange/processed-chunk.ts'
 import type { Replicator } from '../exchange/replicator.ts'
-import type { Dialler } from '../peers/index.ts'
+import { type Dialler, ObservedAddresses } from '../peers/index.ts'
 import type { PeerConnection, SwarmSnapshot } from '../snapshot.ts'
 import type { Connections } from './connections.ts'
 import type { FailureLog } from './failure-log.ts'
@@ -34,6 +34,7 @@ const noChunks: ChunkCounts = { usefulBytes: 0, chunks: 0, newStreams: 0, refuse
 export class SnapshotSource {
   readonly #parts: SnapshotParts
   readonly #inboundFailures = new ReasonCounts()
+  readonly #observed = new ObservedAddresses()
   /** By connected peer. */
   readonly #chunks = new Map<string, ChunkCounts>()
   readonly #comparing: ReplicationProgress
@@ -66,6 +67,12 @@ export class SnapshotSource {
   /** @param addresses where this node listens now */
   listensAt(addresses: () => readonly string[]): void {
     this.#listens = addresses
+  }
+
+  /** A peer has connected to this node at an address. */
+  observed(peer: string, address: string): void {
+    this.#observed.add(peer, address)
+    this.changed()
   }
 
   inboundFailed(reason: string): void {
@@ -109,11 +116,13 @@ export class SnapshotSource {
     const { dialler, connections, failures, runtime } = this.#parts
     this.#compare()
     const { statuses, peerOffsets } = this.#progress
+    const [listenAddresses, announcedAddresses] = [this.#listens(), this.#settings.announceAddresses]
     return {
       wallMs: nowMs(runtime.clock),
       steadyMs: runtime.clock.steadyMs(),
-      listenAddresses: this.#listens(),
-      announcedAddresses: this.#settings.announceAddresses,
+      listenAddresses,
+      announcedAddresses,
+      observedAddresses: this.#observed.without([...listenAddresses, ...announcedAddresses]),
       connections: this.#connections(),
       knownPeers: dialler.snapshot(),
       statuses,

@@ -131,6 +131,7 @@ export class SwarmPart {
           store.prepareToReceive()
           connections.add(session)
         },
+        onObserved: (peer, address) => source.observed(peer, address),
         accepts: (peer) => !dialler.isKeptOut(peer, clock.steadyMs()),
         onInboundFailure: (address, reason) => {
           log.debug(`an inbound connection failed: ${reason}`, { address })

@@ -33,3 +33,12 @@ for (const host of ['127.0.0.1', '::1'])
       [12, 12, 14],
     )
   })
+
+test('a host is told at which address a peer has reached it, and not the address of a dialling socket', async (t) => {
+  const observed: string[] = []
+  const onObserved = (peer: string, address: string): void => void observed.push(`${peer} ${address}`)
+  const a = await TestHost.start(t, { onObserved })
+  const b = await TestHost.start(t, { onObserved })
+  await a.connect(b)
+  assert.deepEqual(observed, [`${a.name} ${b.address}`])
+})
