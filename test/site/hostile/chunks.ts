@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { forge, OwnStream } from '../../../scripts/sim/hostile/own-stream.ts'
 import type { SiteNode } from '../../../scripts/site/site-node.ts'
-import { KeyPair } from '../../../src/identity/index.ts'
+import { KeyPair, nodeIdOf } from '../../../src/identity/index.ts'
 import {
   decodeChunk,
   encodeChunk,
@@ -34,17 +34,30 @@ function firstChunk({ captured }: Victim): Uint8Array {
 }
 
 /** The first event of a node that the victim does not know. */
-function newAuthor(): Uint8Array {
-  const author = new OwnStream(KeyPair.generate(systemRandom), 0, wireTopic)
-  return author.append(['"whole"'], now(), 1, { appId: 'com.example.author', tags: ['author'] }).chunk
+class Author {
+  readonly #key = KeyPair.generate(systemRandom)
+  readonly chunk: Uint8Array
+
+  constructor() {
+    const labels = { appId: 'com.example.author', tags: ['author'] }
+    this.chunk = new OwnStream(this.#key, 0, wireTopic).append(['"whole"'], now(), 1, labels).chunk
+  }
+
+  /** What a node has of it. */
+  async payloadsOn(node: SiteNode): Promise<readonly unknown[]> {
+    const ofAuthor = `${nodeIdOf(this.#key.publicKey)}-0`
+    const events = await node.query(`FROM 'author'`)
+    return events.filter(({ stream }) => stream === ofAuthor).map(({ payload }) => payload)
+  }
 }
 
 const altered: Attack = async (victim) => {
-  const chunk = newAuthor()
+  const author = new Author()
+  const { chunk } = author
   // In the records, in the hash and in the signature.
   for (const at of [chunk.length >> 2, chunk.length - 70, chunk.length - 2])
     await pushBad(victim, () => Uint8Array.from(chunk, (byte, index) => (index === at ? byte ^ 1 : byte)))
-  assert.deepEqual(await authored(victim.node), [])
+  assert.deepEqual(await author.payloadsOn(victim.node), [])
 }
 
 /** Continues the stream of an honest node with events that another key has signed. */
@@ -79,24 +92,20 @@ const wrongAnswer: Attack = async (victim) => {
 
 /** Relays events of an author without their payloads, which leaves the hash chain as it is. */
 const stripped: Attack = async (victim) => {
-  const chunk = newAuthor()
-  const { frames, signedHead } = decodeChunk(chunk)
+  const author = new Author()
+  const { frames, signedHead } = decodeChunk(author.chunk)
   const records = frames.map((frame) => Buffer.from(withoutAllPayloads(frame)))
   await pushBad(victim, () => encodeChunk(records, signedHead))
-  assert.deepEqual(await authored(victim.node), [])
+  assert.deepEqual(await author.payloadsOn(victim.node), [])
   // An honest relay is believed afterwards.
   const relay = await WirePeer.greet(victim.t, victim.node)
-  relay.send({ is: 'push', chunk })
+  relay.send({ is: 'push', chunk: author.chunk })
   await eventually(
-    async () => ((await authored(victim.node)).join() === 'whole' ? true : undefined),
+    async () => ((await author.payloadsOn(victim.node)).join() === 'whole' ? true : undefined),
     () => 'the whole event does not arrive',
   )
   await assertStaysConnected(relay)
   await relay.stop()
-}
-
-async function authored(node: SiteNode): Promise<unknown[]> {
-  return (await node.query(`FROM 'author'`)).map(({ payload }) => payload)
 }
 
 /** The labels of the events that the test counts. */

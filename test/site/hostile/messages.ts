@@ -114,7 +114,8 @@ const wrongBlock: Attack = async (victim) => {
   const stream = new OwnStream(peer.key, 0, wireTopic)
   peer.send({ is: 'push', chunk: stream.append([payload], now(), 1, { appId: nodeAppId, tags: ['files'] }).chunk })
   await eventually(
-    () => peer.blocks.find((message) => message.is === 'wantBlocks'),
+    () =>
+      peer.blocks.find((message) => message.is === 'wantBlocks' && message.cids.some((wanted) => cid.equals(wanted))),
     () => 'the block is not asked for',
   )
   peer.sendBlocks({ is: 'block', cid, bytes: Buffer.from('other bytes') })

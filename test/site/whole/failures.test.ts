@@ -30,7 +30,7 @@ test('a node that is stopped for a while catches up', async (t) => {
   await untilConnected(a, 1)
 })
 
-test('a half-open connection is noticed, and a node that is there again is connected at once', async (t) => {
+test('a half-open connection is noticed, and a node that is there again replaces one that is not', async (t) => {
   const machines = new TestSite(t, 2)
   const swarmKey = newSwarmKey()
   const settings = { '/swarm/pingTimeout': 1 }
@@ -42,16 +42,15 @@ test('a half-open connection is noticed, and a node that is there again is conne
   assert.equal(await connectedNodes(a), 1, 'nothing tells that the other side is gone')
   await untilConnected(a, 0)
   await untilLogged(a, /disconnected from .*: nothing was heard for too long/)
-  // The next half-open connection is replaced before its silence is noticed.
-  machines.site.removeFilters([b.machine])
+  // The next half-open connection is replaced by a new one, whether its silence was noticed or not.
   await b.start()
   await untilConnected(a, 1)
-  machines.site.hideEnds(b.machine)
   await b.kill()
-  machines.site.removeFilters([b.machine])
   await b.start()
-  await b.publish('after the second half-open connection')
-  await untilSame([a, b], 1, 15_000)
+  const start = performance.now()
+  await a.publish('after the second half-open connection')
+  await untilSame([a, b], 1)
+  t.diagnostic(`the same events ${Math.round(performance.now() - start)} ms after the second start`)
 })
 
 test('a node that is killed twenty times while it catches up has all events in the end', async (t) => {
