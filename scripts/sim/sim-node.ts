@@ -17,7 +17,7 @@ import type { SignatureScheme } from './signatures.ts'
 import { type SimStore, simTopic } from './sim-store.ts'
 import type { Trace } from './trace.ts'
 
-const gossipMs = 5000
+export const gossipMs = 5000
 /** The numbers of streams that follow abandoned ones. */
 const nextStreams = 10
 /** Not acknowledged: the store is closed, in doubt, or has just been told of a fork. */
@@ -198,9 +198,9 @@ export class SimNode implements Endpoint {
     return this.#gate
   }
 
-  /** By how many microseconds its clock is ahead of those of its peers. */
-  protected get aheadOfPeers(): number[] {
-    return this.#replicator.peers().flatMap(({ isReady, clockAhead }) => (isReady ? [-clockAhead] : []))
+  /** Another one after a restart. */
+  protected get replicator(): Replicator {
+    return this.#replicator
   }
 
   /** The own streams that it must not continue. */

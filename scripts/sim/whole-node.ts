@@ -1,10 +1,11 @@
 import { failure } from '../../src/base/errors.ts'
+import { limits } from '../../src/base/limits.ts'
 import { Events } from '../../src/events/index.ts'
 import type { ExchangeMessage } from '../../src/sync/index.ts'
 import { silent } from '../../test/support/api.ts'
 import { isRefusal, RecordedStore } from './recorded-store.ts'
 import { SimFiles } from './sim-files.ts'
-import { SimNode, type SimNodeOptions } from './sim-node.ts'
+import { gossipMs, SimNode, type SimNodeOptions } from './sim-node.ts'
 import { SimRetention } from './sim-retention.ts'
 
 const appId = 'com.example.sim'
@@ -87,6 +88,12 @@ export class WholeNode extends SimNode {
     this.#open(events).catch(this.#options.agenda.fail)
   }
 
+  /** The operator changes settings of replication. They hold until the next restart. */
+  configure({ isReadOnly = false, gossip = gossipMs }: { isReadOnly?: boolean; gossip?: number }): void {
+    this.replicator.setReadOnly(isReadOnly)
+    this.replicator.setTimes({ gossipMs: gossip, pingTimeoutMs: limits.pingTimeoutMs })
+  }
+
   /** Stops what it does by itself. Its store is still open. */
   override stop(): void {
     super.stop()
@@ -101,7 +108,8 @@ export class WholeNode extends SimNode {
     try {
       const { settings: streams } = this.retention
       const parts = { routes, streams, log: silent, clock, timers, gate: this.gate }
-      const aheadOfPeers = (): number[] => this.aheadOfPeers
+      const aheadOfPeers = (): number[] =>
+        this.replicator.peers().flatMap(({ isReady, clockAhead }) => (isReady ? [-clockAhead] : []))
       const events = await Events.open(recorded.store, { node: this.id, ...parts, aheadOfPeers })
       opened.resolve(events)
       if (this.#recorded === recorded) this.retention.start(events)

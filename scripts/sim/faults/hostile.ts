@@ -5,7 +5,7 @@ import { falseEvidence } from '../hostile/evidence.ts'
 import { falseFacts } from '../hostile/facts.ts'
 import { type Behaviour, HostileNode } from '../hostile/hostile-node.ts'
 import { invalidChunks } from '../hostile/invalid.ts'
-import { endlessRequests, garbage, mute, replays, silence } from '../hostile/messages.ts'
+import { endlessRequests, garbage, mute, replays, silence, unknownFeatures } from '../hostile/messages.ts'
 import { endlessRecords } from '../hostile/records.ts'
 import { absurdCounts, endlessStream, equivocation, farLamports, manyStreams } from '../hostile/streams.ts'
 import type { Fault } from './fault.ts'
@@ -24,6 +24,7 @@ const behaviours: Readonly<Record<string, () => Behaviour>> = {
   replays: () => replays,
   mute: () => mute,
   silence: () => silence,
+  'unknown-features': () => unknownFeatures,
   'endless-requests': () => endlessRequests,
   garbage: () => garbage,
   'endless-records': endlessRecords,

@@ -89,6 +89,21 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
+    name: 'settings',
+    share: 0.2,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(3)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => {
+          const node = swarm.any(random)
+          const gossip = 2000 + random.below(6000)
+          node.configure({ isReadOnly: random.chance(0.5), gossip })
+          swarm.agenda.after(random.next() * 10_000, () => node.configure({ gossip }))
+          swarm.whenFaultsEnd(() => node.configure({}))
+        })
+    },
+  },
+  {
     name: 'clock-skew',
     share: 0.4,
     plan: (swarm, random) => {

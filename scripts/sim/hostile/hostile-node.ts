@@ -24,6 +24,8 @@ export interface Behaviour {
   answerBlocks?(node: HostileNode, peer: string, message: ExchangeMessage): void
   /** Whether it says hello. */
   readonly isMute?: boolean
+  /** Features that it requires of its peers. */
+  readonly required?: readonly string[]
 }
 
 const actEveryMs = 1000
@@ -83,7 +85,13 @@ export class HostileNode implements Endpoint {
   connected(peer: string): void {
     this.#peers.set(peer, { isReady: false })
     if (this.#behaviour.isMute !== true)
-      this.send(peer, { is: 'hello', version: 1, features: [], required: [], time: this.clock.now() })
+      this.send(peer, {
+        is: 'hello',
+        version: 1,
+        features: [],
+        required: this.#behaviour.required ?? [],
+        time: this.clock.now(),
+      })
   }
 
   disconnected(peer: string): void {

@@ -14,6 +14,9 @@ export const replays: Behaviour = {
 /** Never says hello. */
 export const mute: Behaviour = { isMute: true }
 
+/** Requires what no honest node can do. */
+export const unknownFeatures: Behaviour = { required: ['time-machine'] }
+
 /** Claims to have what honest nodes have, and never answers a request. */
 export const silence: Behaviour = {
   act: (node, peer) => {
