@@ -39,8 +39,7 @@ const numbers = [
   {
     file: 'src/base/limits/process.ts',
     values: processLimits,
-    intro:
-      'Limits of the process: settings, control socket, log, open files, failures. Exceeding a limit is an error that names it.',
+    intro: 'Limits of the process: settings, control socket, log, open files, failures.',
   },
   {
     file: 'src/base/limits/api.ts',
@@ -99,7 +98,8 @@ export function limitsPage(read: (file: string) => string): string {
   return [
     '# Limits',
     '',
-    'Made by `npm run docs` from the file that each part names; a test compares them.',
+    'Made by `npm run docs` from the file that each part names; a test compares them. Exceeding a limit is an error that',
+    'names it.',
     ...numbers.flatMap(({ file, values, intro }) => [
       '',
       `${intro} (\`${file}\`)`,

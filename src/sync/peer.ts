@@ -36,7 +36,7 @@ export class Peer {
   isReady = false
   /** Whether so much waits to be sent to it that new events are left out: it asks for them later. */
   isCongested = false
-  /** Whether so many answers wait to be sent to it that it is not compared with: the next digest does it. */
+  /** Whether too many answers wait to be sent to it for a comparison: the next digest starts one. */
   isSyncCongested = false
   /** When something of it arrived last. */
   heardAt: number

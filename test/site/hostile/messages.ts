@@ -63,6 +63,8 @@ const falseEvidence: Attack = async (victim) => {
   const signed = firstHead(victim)
   const { stream } = heads.decode(signed)
   peer.send({ is: 'heads', entries: [{ isFrozen: true, stream }], answer: [] })
+  // The events before the fork are asked for first.
+  peer.send({ is: 'nothing', id: (await peer.next('want')).id, reason: 'notHere' })
   const { id } = await peer.next('want-evidence')
   const writer = new ByteWriter(1024).bytes(Buffer.from('shoal/fork/1\0', 'latin1'))
   for (const head of [signed, signed, Buffer.of()]) writer.uvarint(head.length).bytes(head)

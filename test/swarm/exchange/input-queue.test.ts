@@ -131,7 +131,7 @@ test('a large message that waits for the store is not forgotten when a small one
   assert.deepEqual(store.stored, ['a', 'b', 'c', 'd'])
 })
 
-test('input is stored in order per peer, within the bounds, and nobody stays paused', async () => {
+test('input is stored in order per peer, within the bounds, and no peer stays paused', async () => {
   const operation = fc.oneof(
     { weight: 6, arbitrary: fc.record({ add: fc.nat(5), bytes: fc.integer({ min: 0, max: 14 * MiB }) }) },
     { weight: 4, arbitrary: fc.constant('finish' as const) },
