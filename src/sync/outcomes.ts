@@ -173,8 +173,17 @@ export class Outcomes {
     const name = nameOfStream(row.key)
     const before = this.#state.table.get(name)
     this.#state.table.set(row)
+    if (row.count !== before?.count) this.#forgetEarlyRecords(name, row)
     this.#parts.catchUp.lookAgain(name)
     if (!row.frozen || before?.frozen === true) return []
     return [...this.#parts.spread.frozen(row.key), { do: 'report', is: 'fork', stream: row.key, peer }]
+  }
+
+  /** Records that were asked for before all events were here are asked for again, if those of a peer still differ. */
+  #forgetEarlyRecords(name: string, { count, pruned }: TableRow): void {
+    for (const { claims } of this.#state.peers.values()) {
+      const claim = claims.get(name)
+      if (claim?.count === count && claim.pruned === pruned) claim.areRecordsFetched = false
+    }
   }
 }

@@ -53,7 +53,7 @@ test('a bad record costs its sender the connection', () => {
   assert.deepEqual(closed(sync.appliedRecords(apply, 'invalid', undefined, 0)), ['a: badRecord'])
 })
 
-test('records that nobody has asked for are ignored unless they are news', () => {
+test('records that were not asked for are ignored unless they are news', () => {
   const sync = connectedTo('a')
   assert.deepEqual(sync.received('a', recordsMessage(77), 0), [])
   assert.equal(sync.received('a', recordsMessage(0), 0).length, 1)
@@ -69,6 +69,21 @@ test('of a pruned stream the prune record is asked for, and then the events afte
   const apply = only(sync.received('a', message, 0), 'apply-records')
   const started = { ...rowOf(1, 20), pruned: 20 }
   assert.equal(onlySent(sync.appliedRecords(apply, 'applied', started, 0), 'want').message.from, 20)
+})
+
+test('records that were asked for before the events were here are asked for again, if they differ', () => {
+  const sync = connectedTo('a')
+  const all = { ...rowOf(1, 30), pruned: 20 }
+  const want = onlySent(sync.received('a', claimOf({ ...all, records: 'x'.repeat(32) as Hash }), 0), 'want-records')
+  const prune = { record: Buffer.of(1), head: Buffer.of(2) }
+  const message = recordsMessage(want.message.id, { ...redactions, redactions: [], prune })
+  const apply = only(sync.received('a', message, 0), 'apply-records')
+  const { id } = onlySent(sync.appliedRecords(apply, 'applied', { ...rowOf(1, 20), pruned: 20 }, 0), 'want').message
+  const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: Buffer.alloc(1) }, 1), 'store')
+  const again = onlySent(sync.stored(store, 'stored', all, 1), 'want-records')
+  assert.deepEqual([again.message.from, again.message.to], [20, 30])
+  const noEffect = only(sync.received('a', recordsMessage(again.message.id), 2), 'apply-records')
+  assert.deepEqual(sent(sync.appliedRecords(noEffect, 'unchanged', all, 2), 'want-records'), [])
 })
 
 test('own redactions and prunes are told to all peers', () => {
