@@ -128,7 +128,12 @@ export class ActiveTopic {
   async #restartSwarm(to: Membership): Promise<void> {
     const { log } = this.#options
     log.module('swarm').info('restarting with the changed swarm key')
-    await this.#stopSwarm()
+    try {
+      await this.#stopSwarm()
+    } catch (error) {
+      log.module('swarm').error(`the swarm could not be stopped: ${messageOf(error)}`)
+      throw error
+    }
     if (this.#topic !== undefined) this.#startSwarm(this.#topic, to)
   }
 

@@ -62,7 +62,8 @@ export class StopDrain {
   /** Waits for the notices of all acknowledged commits. */
   async #settle(): Promise<void> {
     const { log, node, runtime } = this.#options
-    // The writer announces commits after the calls that it took with them, so before the second answer.
+    // The writer announces commits after the calls that it took with them, so before the second answer. A
+    // store that cannot answer has nothing more to announce.
     for (let i = 0; i < 2; i++) await log.headOf({ node: node as PublicKey, number: 0 }).catch(() => undefined)
     await yieldToEventLoop(runtime.timers)
   }

@@ -127,7 +127,7 @@ export class MdnsDiscovery {
       if (isQuery(message, service)) this.#answerSoon()
       for (const found of announced(message, service)) if (found.peer !== self) onFound(found)
     } catch {
-      // A malformed packet of somebody else.
+      // A malformed packet of another program.
     }
   }
 
