@@ -97,8 +97,12 @@ export const tuning = {
   scanSliceBytes: 1024 * 1024,
   /** Size of the received chunks per commit, between which local appends run. */
   receiveSliceBytes: 1024 * 1024,
+  /** Size up to which the swarm thread verifies received chunks itself; larger ones go to the verifier thread. */
+  bytesVerifiedAtOnce: 16 * 1024,
   /** Size up to which new events are sent to peers at once; of larger commits only the head is, and the peers ask. */
   pushBytes: 32 * 1024,
+  /** Size up to which they are sent at once to peers that have all events before them, compressed. */
+  bulkPushBytes: 1024 * 1024,
   /** Bytes of events that a request may be answered with at once. */
   wantBytes: 4 * 1024 * 1024,
   /** Bytes that are passed to a stream at a time, so that others get their turn; with its envelope one noise message. */

@@ -1,12 +1,17 @@
 import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import type { ChainPlace } from './chain.ts'
 
 /** A chunk as another node has sent it. */
 export interface GivenChunk {
   readonly bytes: Uint8Array
   /** The signed head at its start: a chunk that is out of order is verified from it. */
   readonly before?: Uint8Array | undefined
+  /** Where the receiver's copy of its stream ends, if that is known: a chunk that continues it is verified from there. */
+  readonly end?: StreamEnd | undefined
 }
+
+export type StreamEnd = Pick<ChainPlace, 'count' | 'hash'>
 
 /** Throws when there are too many chunks to receive them together. Returns their size. */
 export function requireReceivable(chunks: readonly GivenChunk[]): number {

@@ -32,7 +32,7 @@ export { compareFacts, type FactPlace, placeOfFact } from './fact-order.ts'
 export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
-export { type GivenChunk, requireReceivable } from './given-chunks.ts'
+export { type GivenChunk, requireReceivable, type StreamEnd } from './given-chunks.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export {
   checkImport,

@@ -1,4 +1,6 @@
 import { limits } from '../base/limits.ts'
+import { heads, signedHeadOf } from '../protocol/index.ts'
+import { nameOfStream } from '../replication/index.ts'
 import type { Effect, ReadResult } from './effects.ts'
 import type { Locate, Message, Records, Want, WantEvidence, WantRecords } from './messages.ts'
 import type { Peer } from './peer.ts'
@@ -18,6 +20,8 @@ export class Answers {
     if (this.#state.isHidden(stream)) return [send(peer.name, { is: 'nothing', id, reason: 'notHere' })]
     if (peer.serving >= limits.servedPerPeer) return undefined
     peer.serving++
+    // What it was sent has not arrived, or could not be stored: it is sent no more than its head until it has caught up.
+    if (request.is === 'want') peer.sentUpTo.delete(nameOfStream(stream))
     const read = { peer: peer.name, id, stream }
     switch (request.is) {
       case 'want':
@@ -35,11 +39,19 @@ export class Answers {
     if (!this.#end(name)) return []
     if ('nothing' in result) return [send(name, { is: 'nothing', id, reason: result.nothing })]
     const { chunks } = result
+    this.#noteSent(name, chunks.at(-1)?.chunk)
     const messages = chunks.flatMap(({ records, chunk }, i): Message[] => [
       ...records.map((part) => ({ is: 'records' as const, id, ...part })),
       { is: 'chunk', id, more: i + 1 < chunks.length, chunk },
     ])
     return messages.map((message) => send(name, message))
+  }
+
+  /** New own events that follow an answer are pushed. */
+  #noteSent(name: string, last: Uint8Array | undefined): void {
+    if (last === undefined) return
+    const { stream, count } = heads.decode(signedHeadOf(last))
+    if (this.#state.isOwn(stream)) this.#state.peers.get(name)?.sentUpTo.set(nameOfStream(stream), count)
   }
 
   records(name: string, id: number, records: Records): Effect[] {

@@ -75,6 +75,7 @@ export class CatchUp {
         records: undefined,
         head: undefined,
         askFrom: now,
+        pushes: 0,
         areRecordsFetched: before?.isFrozen === true && before.areRecordsFetched,
         prefix: before?.isFrozen === true ? before.prefix : 'wanted',
       })
@@ -85,9 +86,32 @@ export class CatchUp {
   }
 
   /** A peer has sent events, so it has them. */
+  claimSent(peer: Peer, chunk: Uint8Array, now: number): Effect[] {
+    return this.#claimHead(peer, this.#shortHeadOf(chunk), undefined, now)
+  }
+
+  /** A peer has pushed events, which are given to the store: they are not asked for meanwhile. */
   claimPushed(peer: Peer, chunk: Uint8Array, now: number): Effect[] {
-    const short = shortHead(signedHeadOf(chunk), this.#state.options.topic)
-    return this.#claimHead(peer, short, undefined, now)
+    const effects = this.claimSent(peer, chunk, now)
+    const claim = peer.claims.get(this.#nameOf(chunk))
+    if (claim !== undefined) claim.pushes++
+    return effects
+  }
+
+  /** The store has answered to pushed events. After the last ones, what is still missing is asked for at once. */
+  pushStored(peer: string, chunk: Uint8Array, now: number): void {
+    const claim = this.#state.peers.get(peer)?.claims.get(this.#nameOf(chunk))
+    if (claim === undefined || claim.pushes === 0) return
+    claim.pushes--
+    if (claim.pushes === 0) claim.askFrom = now
+  }
+
+  #shortHeadOf(chunk: Uint8Array): Uint8Array {
+    return shortHead(signedHeadOf(chunk), this.#state.options.topic)
+  }
+
+  #nameOf(chunk: Uint8Array): string {
+    return this.#state.knownHeads.of(this.#shortHeadOf(chunk)).name
   }
 
   #claimHead(
@@ -103,6 +127,7 @@ export class CatchUp {
     const { pruned, records } = said ?? { pruned: before?.pruned ?? 0, records: undefined }
     // Comparisons repeat the heads of all streams in a bucket. Own streams are looked at below.
     if (said !== undefined && isRepeated(before, head, said) && !this.#state.isOwn(stream)) return []
+    const { pushes = 0, askFrom = now } = before ?? {}
     const isSame = before !== undefined && before.count === count && before.hash === hash
     this.#keep(peer, name, {
       stream,
@@ -112,8 +137,8 @@ export class CatchUp {
       hash,
       records,
       head,
-      // Pushed events are not asked for while they are being stored.
-      askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : now,
+      askFrom: said === undefined ? now + limits.wantRetryMs : isSame || pushes > 0 ? askFrom : now,
+      pushes,
       areRecordsFetched: isSame && before.records === records && before.pruned === pruned && before.areRecordsFetched,
       prefix: 'wanted',
     })

@@ -12,7 +12,7 @@ export {
   type StoreBlock,
   type WantList,
 } from './blocks/index.ts'
-export type { Effect, ReadResult } from './effects.ts'
+export type { Effect, ReadResult, StoreEffect } from './effects.ts'
 export { spreadPoints } from './fork-searches.ts'
 export type { TableRow } from './head-table.ts'
 export {

@@ -21,6 +21,9 @@ interface Parts extends OutcomeParts {
   readonly liveness: Liveness
 }
 
+/** The feature of nodes that take `bulk-push`; older ones do not know it. */
+export const bulkPushFeature = 'bulk-push'
+
 /** What follows from a message of a peer. */
 export class MessageHandler {
   readonly #state: SyncState
@@ -61,7 +64,8 @@ export class MessageHandler {
       }
       case 'nothing':
         return this.#nothing(peer, message.id, message.reason, now)
-      case 'push': {
+      case 'push':
+      case 'bulk-push': {
         const { catchUp } = this.#parts
         const claimed = catchUp.claimPushed(peer, message.chunk, now)
         const store = { do: 'store', from: peer.name, want: undefined, more: false, chunk: message.chunk } as const
@@ -97,10 +101,11 @@ export class MessageHandler {
     }
   }
 
-  #greeted(peer: Peer, { required, time }: Hello, now: number): Effect[] {
+  #greeted(peer: Peer, { features, required, time }: Hello, now: number): Effect[] {
     if (required.length > 0) return this.#parts.close(peer.name, 'unknownRequiredFeature', now)
     if (peer.isReady) return []
     peer.isReady = true
+    peer.takesBulk = features.includes(bulkPushFeature)
     peer.clockAhead = time - this.#state.options.wallClock()
     const told = this.#parts.spread.greeted(peer, now)
     return [told, this.#parts.reports.digestTo(peer.name), ...this.#parts.reports.askOwn(peer.name)]

@@ -108,6 +108,12 @@ export interface Push {
   readonly chunk: Uint8Array
 }
 
+/** Many new events, sent without being asked for, to a node with the feature `bulk-push`. They are compressed. */
+export interface BulkPush {
+  readonly is: 'bulk-push'
+  readonly chunk: Uint8Array
+}
+
 /** Asks for the records of a stream: the prune record, and the redaction records of a range of offsets. */
 export interface WantRecords {
   readonly is: 'want-records'
@@ -223,6 +229,7 @@ export type Message =
   | ChunkMessage
   | NothingMessage
   | Push
+  | BulkPush
   | WantRecords
   | RecordsMessage
   | WantEvidence

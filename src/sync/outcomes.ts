@@ -50,6 +50,7 @@ export class Outcomes {
     const known = row === undefined ? 0 : this.#state.countOf(nameOfStream(row.key))
     const effects = this.#set(row, from)
     const request = this.#state.requests.get(from, want, 'events')
+    if (want === undefined) catchUp.pushStored(from, chunk, now)
     if (outcome === 'invalid' && request !== undefined && this.#isSettledOwn(request)) {
       this.#state.requests.close(request)
       return [...effects, ...catchUp.ask(now)]
@@ -57,10 +58,7 @@ export class Outcomes {
     const isOther = request !== undefined && row !== undefined && nameOfStream(row.key) !== request.name
     if (outcome === 'invalid' || isOther) return [...effects, ...close(from, 'badChunk', now)]
     if (row !== undefined && outcome === 'stored') {
-      // Payloads of a chunk that was asked for may be removed, and it came with the records that say so. Of a chunk that
-      // starts with known events, only the others are verified.
-      const isForwarded = want === undefined && firstOffsetOf(chunk) === known
-      spread.forward(row, isForwarded ? chunk : undefined, from, now)
+      spread.forward(row, isForwarded(effect, known, row) ? chunk : undefined, from, now)
       reports.stored(row.key, row.count, now)
     }
     if (request?.isForkSearch === true) return [...effects, ...this.#searched(request, chunk, outcome, now)]
@@ -156,13 +154,13 @@ export class Outcomes {
   /** The events from the last common checkpoint on were given to the store. */
   #searched(request: Request, chunk: Uint8Array, outcome: StoreOutcome, now: number): Effect[] {
     const { catchUp, forkSearches } = this.#parts
-    const { count } = heads.decodeStored(signedHeadOf(chunk))
+    const count = countOf(chunk)
     // The chunk of the peer ended before the chains part.
     if (outcome === 'known' && count > request.from && count < this.#state.countOf(request.name))
       return forkSearches.want(request, count, now)
     // The peer has as much as this node: what it has said before is outdated, and would start another search.
     const peer = this.#state.peers.get(request.peer)
-    const claimed = outcome === 'known' && peer !== undefined ? catchUp.claimPushed(peer, chunk, now) : []
+    const claimed = outcome === 'known' && peer !== undefined ? catchUp.claimSent(peer, chunk, now) : []
     catchUp.giveUp(request, now, limits.forkSearchRetryMs)
     return [...claimed, ...catchUp.ask(now)]
   }
@@ -186,4 +184,18 @@ export class Outcomes {
       if (claim?.count === count && claim.pruned === pruned) claim.areRecordsFetched = false
     }
   }
+}
+
+/**
+ * Whether the chunk itself is sent on, not only the head. Payloads of a chunk that was asked for may be removed, and it
+ * came with the records that say so. Of a chunk that starts with known events, only the others are verified. One that was
+ * stored together with others is not all that is new.
+ */
+function isForwarded({ want, chunk }: StoreEffect, known: number, { count }: TableRow): boolean {
+  return want === undefined && firstOffsetOf(chunk) === known && countOf(chunk) === count
+}
+
+/** The number of events of its stream up to the end of a chunk. */
+function countOf(chunk: Uint8Array): number {
+  return heads.decodeStored(signedHeadOf(chunk)).count
 }

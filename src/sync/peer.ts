@@ -16,6 +16,8 @@ export interface Claim {
   readonly head: KnownHead | undefined
   /** The time before which it is not asked again: it had nothing to send. */
   askFrom: number
+  /** Pushes of its events that are being stored: until then it is asked for nothing. */
+  pushes: number
   /** Whether its records were asked for: they may have no effect here. */
   areRecordsFetched: boolean
   /**
@@ -34,6 +36,10 @@ export class Peer {
   helloBy: number
   /** Whether its hello has arrived. */
   isReady = false
+  /** Whether it takes `bulk-push`. */
+  takesBulk = false
+  /** By name of an own stream: up to where it was sent events that continue what it has. */
+  readonly sentUpTo = new Map<string, number>()
   /** Whether so much waits to be sent to it that new events are left out: it asks for them later. */
   isCongested = false
   /** Whether too many answers wait to be sent to it for a comparison: the next digest starts one. */

@@ -6,7 +6,7 @@ import { nameOfStream } from '../replication/index.ts'
 import type { Effect } from './effects.ts'
 import { type Forward, Forwards } from './forwards.ts'
 import { sent, type TableRow } from './head-table.ts'
-import type { HeadEntry, Message, Neighbours, Records } from './messages.ts'
+import type { BulkPush, HeadEntry, Message, Neighbours, Push, Records } from './messages.ts'
 import { keyOfNode, nameOfNode, type Peer } from './peer.ts'
 import { type SyncState, send } from './sync-state.ts'
 
@@ -28,10 +28,26 @@ export class Spread {
     return Math.min(this.#tellAt, this.#forwards.dueAt)
   }
 
-  /** Sends new own events to all peers, or only their head when they are many. */
-  appended(row: TableRow, chunk: Uint8Array | undefined): Effect[] {
+  /**
+   * Sends new own events to all peers. Many of them are sent only where they continue what a peer has or was sent; to
+   * other peers only the head is, and they ask.
+   * @param first the offset of the first one
+   */
+  appended(row: TableRow, first: number, chunk: Uint8Array | undefined): Effect[] {
     if (this.#state.isHidden(row.key)) return []
-    return [...this.#state.ready()].flatMap((peer) => this.#announce(peer, row, chunk))
+    const name = nameOfStream(row.key)
+    // One message for all: it is encoded once.
+    const push = pushOf(chunk)
+    const effects: Effect[] = []
+    for (const peer of this.#state.ready()) {
+      // The next digest tells it.
+      if (peer.isCongested) continue
+      const isContinued = first <= countAt(peer, row)
+      const isPushed = push !== undefined && (push.is === 'push' || (peer.takesBulk && isContinued))
+      if (isPushed && isContinued) peer.sentUpTo.set(name, row.count)
+      effects.push(isPushed ? send(peer.name, push) : this.#headTo(peer, row))
+    }
+    return effects
   }
 
   /** Plans to send received events on, to the peers that do not get them from the origin or from the sender. */
@@ -131,15 +147,13 @@ export class Spread {
     const peer = this.#state.peers.get(to)
     const row = this.#state.table.get(stream)
     if (peer === undefined || row === undefined || row.frozen) return []
-    if ((peer.claims.get(stream)?.count ?? 0) >= count) return []
-    return this.#announce(peer, row, row.count === count ? chunk : undefined)
+    // The next digest tells a congested peer.
+    if (peer.isCongested || (peer.claims.get(stream)?.count ?? 0) >= count) return []
+    return [chunk !== undefined && row.count === count ? send(to, { is: 'push', chunk }) : this.#headTo(peer, row)]
   }
 
-  #announce({ name, isCongested }: Peer, row: TableRow, chunk: Uint8Array | undefined): Effect[] {
-    // The next digest tells it.
-    if (isCongested) return []
-    if (chunk !== undefined && chunk.length <= tuning.pushBytes) return [send(name, { is: 'push', chunk })]
-    return [send(name, { is: 'heads', entries: [this.#entry(row)], answer: [] })]
+  #headTo({ name }: Peer, row: TableRow): Effect {
+    return send(name, { is: 'heads', entries: [this.#entry(row)], answer: [] })
   }
 
   #entry(row: TableRow): HeadEntry {
@@ -175,6 +189,18 @@ export class Spread {
     for (const node of removed) told.delete(node)
     return { is: 'neighbours', added: added.map(({ key }) => key), removed: removed.map(keyOfNode) }
   }
+}
+
+/** The message with new events; undefined when they are too many for one. */
+function pushOf(chunk: Uint8Array | undefined): Push | BulkPush | undefined {
+  if (chunk === undefined || chunk.length > tuning.bulkPushBytes) return undefined
+  return { is: chunk.length <= tuning.pushBytes ? 'push' : 'bulk-push', chunk }
+}
+
+/** How many events of an own stream a peer has or was sent. */
+function countAt({ claims, stored, sentUpTo }: Peer, { key }: TableRow): number {
+  const name = nameOfStream(key)
+  return Math.max(claims.get(name)?.count ?? 0, stored.get(key.number) ?? 0, sentUpTo.get(name) ?? 0)
 }
 
 /** Sends news to those of some peers that take them. The next digest tells the others. */

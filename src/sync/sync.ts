@@ -7,7 +7,7 @@ import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, ReadResult, Store
 import { ForkSearches } from './fork-searches.ts'
 import type { TableRow } from './head-table.ts'
 import { Liveness } from './liveness.ts'
-import { MessageHandler } from './message-handler.ts'
+import { bulkPushFeature, MessageHandler } from './message-handler.ts'
 import type { ChainPoint, CloseReason, Message, Records } from './messages.ts'
 import { type ApplyOutcome, Outcomes, type StoreOutcome } from './outcomes.ts'
 import { type Claim, Peer } from './peer.ts'
@@ -67,7 +67,7 @@ export class Sync {
     this.#state.peers.set(name, peer)
     this.#liveness.connected(peer)
     const time = this.#state.options.wallClock()
-    return [send(name, { is: 'hello', version: protocolVersion, features: [], required: [], time })]
+    return [send(name, { is: 'hello', version: protocolVersion, features: [bulkPushFeature], required: [], time })]
   }
 
   disconnected(name: string, now: number): Effect[] {
@@ -130,10 +130,14 @@ export class Sync {
     this.#state.table.set(row)
   }
 
-  /** Own events were committed; `chunk` is undefined when they are too many to be sent at once. */
-  appended(row: TableRow, chunk: Uint8Array | undefined): Effect[] {
+  /**
+   * Own events were committed.
+   * @param first the offset of the first one
+   * @param chunk undefined when they are too many to be sent at once
+   */
+  appended(row: TableRow, first: number, chunk: Uint8Array | undefined): Effect[] {
     this.#state.table.set(row)
-    return this.#spread.appended(row, chunk)
+    return this.#spread.appended(row, first, chunk)
   }
 
   /** A stream of another node was removed from the store, which has this of it again, or nothing: it is fetched again. */

@@ -43,7 +43,7 @@ test('while answers wait to be sent to a peer, it is not compared, and gets new 
     ['b'],
   )
   assert.deepEqual(
-    sent(sync.appended(rowOf(99, 4), chunkOf(rowOf(99, 4), 3)), 'push').map(({ to }) => to),
+    sent(sync.appended(rowOf(99, 4), 3, chunkOf(rowOf(99, 4), 3)), 'push').map(({ to }) => to),
     ['a', 'b'],
   )
   sync.syncCongested('a', false)

@@ -18,6 +18,7 @@ const claim: Claim = {
   records: hash.slice(0, 8),
   head: undefined,
   askFrom: 0,
+  pushes: 0,
   areRecordsFetched: false,
   prefix: 'wanted',
 }

@@ -22,7 +22,7 @@ test('a read-only node tells others nothing of its own streams', () => {
   const sync = readOnly('a')
   const empty = onlySent(connectedTo('a').tick(1000), 'digest').message.digest
   assert.deepEqual(onlySent(sync.tick(1000), 'digest').message.digest, empty)
-  assert.deepEqual(sync.appended(rowOf(99, 6), Buffer.alloc(10)), [])
+  assert.deepEqual(sync.appended(rowOf(99, 6), 5, Buffer.alloc(10)), [])
   const stream = rowOf(99, 6).key
   assert.deepEqual(sync.removed(rowOf(99, 6), { stream, prune: undefined, redactions: [], next: undefined }), [])
   assert.equal(told(sync), 0)
@@ -62,5 +62,5 @@ test('a node that is not read-only any more tells all peers of its own streams',
   assert.equal(sent(sync.setReadOnly(false), 'heads').length, 2)
   assert.deepEqual(sync.setReadOnly(false), [])
   assert.equal(told(sync), 2)
-  assert.equal(sent(sync.appended(rowOf(99, 6), Buffer.alloc(10)), 'push').length, 2)
+  assert.equal(sent(sync.appended(rowOf(99, 6), 5, Buffer.alloc(10)), 'push').length, 2)
 })

@@ -107,8 +107,8 @@ test('the redaction records of events are sent before their chunk', () => {
   sync.received('a', { is: 'want', id: 5, stream: row.key, from: 0, bytes: 1000 }, 0)
   const effects = sync.read('a', 5, {
     chunks: [
-      { records: [redactions], chunk: Buffer.of(1) },
-      { records: [], chunk: Buffer.of(2) },
+      { records: [redactions], chunk: chunkOf(row, 0) },
+      { records: [], chunk: chunkOf(row, 1) },
     ],
   })
   assert.deepEqual(

@@ -101,14 +101,68 @@ test('a chunk that the store refuses costs its sender the connection', () => {
 
 test('own events are pushed to every peer; of many only the head is sent', () => {
   const sync = connectedTo('a', 'b')
-  const small = sync.appended(rowOf(9, 1), Buffer.alloc(100))
+  const small = sync.appended(rowOf(9, 1), 0, Buffer.alloc(100))
   assert.deepEqual(
     sent(small, 'push').map(({ to }) => to),
     ['a', 'b'],
   )
-  const large = sync.appended(rowOf(9, 2), Buffer.alloc(tuning.pushBytes + 1))
+  const large = sync.appended(rowOf(9, 2), 1, Buffer.alloc(tuning.pushBytes + 1))
   assert.equal(sent(large, 'push').length, 0)
   assert.equal(sent(large, 'heads').length, 2)
+})
+
+test('many events are pushed to peers that have those before them, and take compressed pushes', () => {
+  const own = (count: number): TableRow => rowOf(99, count)
+  const bulk = Buffer.alloc(tuning.pushBytes + 1)
+  const sync = newSync()
+  const features = ['bulk-push']
+  for (const peer of ['old', 'has all', 'lacks some']) sync.connected(peer, 0)
+  sync.received('old', hello, 0)
+  for (const peer of ['has all', 'lacks some']) sync.received(peer, { ...hello, features }, 0)
+  for (const peer of ['old', 'has all']) sync.received(peer, claimOf(own(5)), 0)
+  sync.changed(own(5))
+  const append = (count: number, chunk: Buffer | undefined): (string | undefined)[] => {
+    const effects = sync.appended(own(count), count - 1, chunk)
+    const of = (name: string): Message | undefined =>
+      effects.flatMap((effect) => (effect.do === 'send' && effect.to === name ? [effect.message] : []))[0]
+    return ['old', 'has all', 'lacks some'].map((name) => of(name)?.is)
+  }
+  assert.deepEqual(append(6, bulk), ['heads', 'bulk-push', 'heads'])
+  assert.deepEqual(append(7, bulk), ['heads', 'bulk-push', 'heads'], 'the one before was sent')
+  assert.deepEqual(append(8, Buffer.alloc(10)), ['push', 'push', 'push'])
+  assert.deepEqual(append(9, bulk), ['heads', 'bulk-push', 'heads'])
+  assert.deepEqual(append(10, Buffer.alloc(tuning.bulkPushBytes + 1)), ['heads', 'heads', 'heads'])
+  assert.deepEqual(append(11, bulk), ['heads', 'heads', 'heads'], 'the one before was not sent')
+  sync.received('has all', { is: 'want', id: 1, stream: own(11).key, from: 9, bytes: 1000 }, 0)
+  sync.read('has all', 1, { chunks: [{ records: [], chunk: chunkOf(own(11), 9) }] })
+  assert.deepEqual(append(12, bulk), ['heads', 'bulk-push', 'heads'], 'the answer was sent')
+  sync.received('has all', { is: 'want', id: 2, stream: own(12).key, from: 11, bytes: 1000 }, 0)
+  assert.deepEqual(append(13, bulk), ['heads', 'heads', 'heads'], 'it did not get the last one')
+  sync.received('lacks some', { is: 'stored', streams: [{ number: 0, count: 13 }] }, 0)
+  assert.deepEqual(append(14, bulk), ['heads', 'heads', 'bulk-push'], 'it has caught up')
+  assert.deepEqual(append(15, undefined), ['heads', 'heads', 'heads'])
+})
+
+test('a peer is not asked for a stream while its pushes are being stored, and at once when something is left', () => {
+  const sync = connectedTo('a')
+  const [first, second] = [rowOf(1, 3), rowOf(1, 5)]
+  const push = (row: TableRow, from: number): Effect[] =>
+    sync.received('a', { is: 'bulk-push', chunk: chunkOf(row, from) }, 0)
+  const stores = [...push(first, 0), ...push(second, 3)].filter((effect) => effect.do === 'store')
+  assert.deepEqual(sent(sync.received('a', claimOf(rowOf(1, 9)), 0), 'want'), [])
+  assert.deepEqual(sent(sync.stored(stores[0] as never, 'stored', first, 1), 'want'), [])
+  assert.equal(onlySent(sync.stored(stores[1] as never, 'stored', second, 2), 'want').message.from, 5)
+})
+
+test('of chunks that were stored together only the head is forwarded', () => {
+  const sync = connectedTo('sender', 'other')
+  const row = rowOf(7, 4)
+  const store = { do: 'store', from: 'sender', want: undefined, more: false } as const
+  sync.stored({ ...store, chunk: chunkOf(rowOf(7, 2), 0) }, 'stored', row, 0)
+  sync.stored({ ...store, chunk: chunkOf(row, 2) }, 'stored', row, 0)
+  const effects = sync.tick(tuning.forwardDelayMs)
+  assert.deepEqual(sent(effects, 'push'), [])
+  assert.equal(sent(effects, 'heads')[0]?.to, 'other')
 })
 
 test('received events are forwarded only to peers that know neither the origin nor the sender', () => {
@@ -169,11 +223,11 @@ test('of a peer with much to send, new events are left out until it has caught u
   const sync = connectedTo('a', 'b')
   sync.congested('a', true)
   assert.deepEqual(
-    sent(sync.appended(rowOf(99, 1), Buffer.alloc(100)), 'push').map(({ to }) => to),
+    sent(sync.appended(rowOf(99, 1), 0, Buffer.alloc(100)), 'push').map(({ to }) => to),
     ['b'],
   )
   sync.congested('a', false)
-  assert.equal(sent(sync.appended(rowOf(99, 2), Buffer.alloc(100)), 'push').length, 2)
+  assert.equal(sent(sync.appended(rowOf(99, 2), 1, Buffer.alloc(100)), 'push').length, 2)
 })
 
 test('round trips and clocks of peers are measured', () => {

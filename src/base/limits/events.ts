@@ -21,7 +21,7 @@ export const eventLimits = {
   /** Maximum number of chunks that are read for another node at a time. */
   servedChunks: 64,
   /** Maximum size of frames of own commits that replication has not taken yet; further commits are only announced. */
-  unreadFrameBytes: 1024 * 1024,
+  unreadFrameBytes: 4 * 1024 * 1024,
   /** Redaction records kept per stream for events that were not received yet. */
   expectedRedactions: 1024,
   /** Events per stream that are redacted by these records. */

@@ -1,21 +1,20 @@
 import { limits } from '../../base/limits.ts'
+import { tuning } from '../../base/tuning.ts'
 import type { Effect } from '../../sync/index.ts'
 
 /** What a peer has sent, for the store. */
 export type InputEffect = Extract<Effect, { do: 'compare-own' | 'store' | 'apply-records' | 'apply-evidence' }>
 
-type Work = () => Promise<void>
-
-interface Item {
+interface Item<Input> {
   readonly bytes: number
-  readonly work: Work
+  readonly input: Input
 }
 
 /** What one peer has sent in one session. */
-class PeerQueue {
+class PeerQueue<Input> {
   readonly peer: string
-  /** Those that wait, without the one that is being stored. */
-  readonly items: Item[] = []
+  /** Those that wait, without the ones that are being stored. */
+  readonly items: Item<Input>[] = []
   /** Of all of them. */
   bytes = 0
   isStoring = false
@@ -28,7 +27,11 @@ class PeerQueue {
   }
 }
 
-export interface InputActions {
+export interface InputActions<Input> {
+  /** Stores what a peer has sent, in order. Must not fail. */
+  store(inputs: readonly Input[]): Promise<void>
+  /** Whether an input is stored together with others of which this is true, which follow each other. */
+  isJoined(input: Input): boolean
   /** Stops reading from a peer, or goes on. */
   pause(peer: string, isPaused: boolean): void
   /** A peer sends on, far beyond the limit. Its input is dropped by its disconnection. */
@@ -41,9 +44,9 @@ export interface InputActions {
  * What peers have sent, and what is not stored yet: in order per peer, and bounded in bytes, per peer and in all. A peer
  * with too much of it is not read (backpressure).
  */
-export class InputQueue {
-  readonly #actions: InputActions
-  readonly #queues = new Map<string, PeerQueue>()
+export class InputQueue<Input> {
+  readonly #actions: InputActions<Input>
+  readonly #queues = new Map<string, PeerQueue<Input>>()
   /** Bytes of all peers, including those that are being stored. */
   #bytes = 0
   /** Bytes that are being stored. */
@@ -51,7 +54,7 @@ export class InputQueue {
   /** Whether a peer waits because of that. Then something is being stored, and its end lets the next ones in. */
   #isStoreFull = false
 
-  constructor(actions: InputActions) {
+  constructor(actions: InputActions<Input>) {
     this.#actions = actions
   }
 
@@ -66,8 +69,7 @@ export class InputQueue {
     return { inputBytes: queue?.bytes ?? 0, isPaused: queue?.isPaused ?? false }
   }
 
-  /** @param work stores it; it must not fail */
-  add(peer: string, size: number, work: Work): void {
+  add(peer: string, size: number, input: Input): void {
     const bytes = size + limits.queuedMessageBytes
     const queue = this.#queueOf(peer)
     if (queue.isPaused) {
@@ -78,7 +80,7 @@ export class InputQueue {
       }
     }
     const isFirst = queue.bytes === 0
-    queue.items.push({ bytes, work })
+    queue.items.push({ bytes, input })
     queue.bytes += bytes
     this.#bytes += bytes
     if (isFirst) this.#actions.waits(peer, true)
@@ -95,13 +97,13 @@ export class InputQueue {
     this.#resumeAll()
   }
 
-  #queueOf(peer: string): PeerQueue {
-    const queue = this.#queues.get(peer) ?? new PeerQueue(peer)
+  #queueOf(peer: string): PeerQueue<Input> {
+    const queue = this.#queues.get(peer) ?? new PeerQueue<Input>(peer)
     this.#queues.set(peer, queue)
     return queue
   }
 
-  #pause(queue: PeerQueue): void {
+  #pause(queue: PeerQueue<Input>): void {
     if (queue.isPaused) return
     queue.isPaused = true
     queue.bytesSincePause = 0
@@ -109,22 +111,36 @@ export class InputQueue {
   }
 
   /** Stores the next of a peer, unless the store has enough to do: then all wait in line until it has stored something. */
-  #storeNext(queue: PeerQueue): void {
+  #storeNext(queue: PeerQueue<Input>): void {
     const [next] = queue.items
     if (next === undefined || queue.isStoring || this.#isStoreFull) return
     this.#isStoreFull = this.#storing > 0 && this.#storing + next.bytes > limits.storingBytes
-    if (!this.#isStoreFull) void this.#store(queue, next)
+    if (!this.#isStoreFull) void this.#store(queue, this.#takeJoined(queue))
   }
 
-  async #store(queue: PeerQueue, item: Item): Promise<void> {
-    queue.items.shift()
+  /** Takes the first input of a peer, and those that are stored together with it. */
+  #takeJoined({ items }: PeerQueue<Input>): Item<Input>[] {
+    let bytes = 0
+    let count = 0
+    for (const item of items) {
+      bytes += item.bytes
+      const fits = bytes <= tuning.receiveSliceBytes && count < limits.receivedChunks
+      if (count > 0 && !(fits && this.#actions.isJoined(item.input))) break
+      count++
+      if (!this.#actions.isJoined(item.input)) break
+    }
+    return items.splice(0, count)
+  }
+
+  async #store(queue: PeerQueue<Input>, items: readonly Item<Input>[]): Promise<void> {
+    const bytes = items.reduce((sum, item) => sum + item.bytes, 0)
     queue.isStoring = true
-    this.#storing += item.bytes
-    await item.work()
+    this.#storing += bytes
+    await this.#actions.store(items.map(({ input }) => input))
     queue.isStoring = false
-    queue.bytes -= item.bytes
-    this.#storing -= item.bytes
-    this.#bytes -= item.bytes
+    queue.bytes -= bytes
+    this.#storing -= bytes
+    this.#bytes -= bytes
     if (this.#queues.get(queue.peer) === queue) this.#stored(queue)
     this.#resumeAll()
     if (this.#isStoreFull) this.#storeNextOfAll()
@@ -140,7 +156,7 @@ export class InputQueue {
   }
 
   /** Puts a peer at the end of the line. */
-  #stored(queue: PeerQueue): void {
+  #stored(queue: PeerQueue<Input>): void {
     this.#queues.delete(queue.peer)
     if (queue.bytes > 0 || queue.isPaused) this.#queues.set(queue.peer, queue)
     if (queue.bytes === 0) this.#actions.waits(queue.peer, false)

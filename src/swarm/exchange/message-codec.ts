@@ -97,17 +97,7 @@ const codecs: Codecs = {
     },
     read(reader) {
       const [id, more] = [reader.uvarint(), reader.byte() === 1]
-      const unpack = readPacked(reader)
-      let chunk: Buffer | undefined
-      return {
-        id,
-        more,
-        // Decompressed when it is used first: a chunk that was not asked for costs nothing.
-        get chunk() {
-          chunk ??= unpack()
-          return chunk
-        },
-      }
+      return Object.assign(lazyChunk(readPacked(reader)), { id, more })
     },
   },
   nothing: {
@@ -119,6 +109,11 @@ const codecs: Codecs = {
     kind: 9,
     write: (writer, { chunk }) => writeSized(writer, chunk),
     read: (reader) => ({ chunk: readSized(reader, format.chunkBytes, 'a chunk') }),
+  },
+  'bulk-push': {
+    kind: 22,
+    write: (writer, { chunk }) => writePacked(writer, chunk),
+    read: (reader) => lazyChunk(readPacked(reader)),
   },
   'want-records': {
     kind: 10,
@@ -227,8 +222,18 @@ const byKind = new Map(Object.entries(codecs).map(([is, codec]) => [codec.kind, 
 /** Reused: to allocate a buffer per message, and to grow it, costs more than to copy the result. */
 let scratch = new ByteWriter(scratchBytes)
 
+/** The bytes of compressed messages that are sent to many peers. */
+const packed = new WeakMap<Message, Buffer>()
+
 /** Encodes a message. The transport adds its length. */
 export function encodeMessage(message: Message): Buffer {
+  if (message.is !== 'bulk-push') return encode(message)
+  const bytes = packed.get(message) ?? encode(message)
+  packed.set(message, bytes)
+  return bytes
+}
+
+function encode(message: Message): Buffer {
   const codec = codecs[message.is] as Codec<Message>
   const writer = scratch.clear().byte(codec.kind)
   codec.write(writer, message)
@@ -251,6 +256,17 @@ export function decodeMessage(bytes: Uint8Array): Message | undefined {
   if (known !== undefined) return Object.assign(known.codec.read(reader), { is: known.is }) as Message
   if (kind >= optionalKinds) return undefined
   throw new MalformedBytes(`a message of the unknown kind ${kind}`)
+}
+
+/** Decompressed when it is used first: a chunk that was not asked for costs nothing. */
+function lazyChunk(unpack: () => Buffer): { readonly chunk: Buffer } {
+  let chunk: Buffer | undefined
+  return {
+    get chunk() {
+      chunk ??= unpack()
+      return chunk
+    },
+  }
 }
 
 function writeEntry(writer: ByteWriter, entry: HeadEntry): void {

@@ -8,7 +8,16 @@ import {
   signedHeadOf,
   streamOfRedaction,
 } from '../../protocol/index.ts'
-import { compareOwnStream, isSameStream, type OwnComparison, type Received } from '../../replication/index.ts'
+import {
+  compareOwnStream,
+  type GivenChunk,
+  isSameStream,
+  type MalformedChunk,
+  nameOfStream,
+  type OwnComparison,
+  type Received,
+  type StreamEnd,
+} from '../../replication/index.ts'
 import type { ApplyOutcome, RecordsMessage, StoreOutcome, TableRow } from '../../sync/index.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 
@@ -26,17 +35,46 @@ export class PeerInput {
     this.#log = log
   }
 
-  /** @param from the peer, to which new streams are charged */
-  async store(chunk: Uint8Array, from: string): Promise<Result<StoreOutcome>> {
-    let stream: StreamKey
-    let outcome: StoreOutcome
-    try {
-      stream = heads.decode(signedHeadOf(chunk)).stream
-      outcome = outcomeOf(await this.#log.receive(chunk, { from }))
-    } catch (error) {
-      return { outcome: blamed(error), row: undefined }
+  /**
+   * Stores chunks in order. The rows are those after all of them.
+   * @param from the peer, to which new streams are charged
+   * @param endOf where the stored part of a stream ends, as far as it is known
+   */
+  async store(
+    chunks: readonly Uint8Array[],
+    from: string,
+    endOf: (stream: string) => StreamEnd | undefined,
+  ): Promise<Result<StoreOutcome>[]> {
+    const streams = chunks.map(streamOfChunk)
+    const given = chunks.flatMap((bytes, i) => {
+      const stream = streams[i]
+      return stream === undefined ? [] : [{ bytes, end: endOf(nameOfStream(stream)) }]
+    })
+    const outcomes = (await this.#receive(given, from)).values()
+    const rows = new Map<string, TableRow | undefined>()
+    const results: Result<StoreOutcome>[] = []
+    for (const stream of streams) {
+      const outcome = stream === undefined ? 'invalid' : (outcomes.next().value as StoreOutcome)
+      const isKnown = stream !== undefined && outcome !== 'invalid' && outcome !== 'failed'
+      results.push({ outcome, row: isKnown ? await this.#rowOf(stream, rows) : undefined })
     }
-    return { outcome, row: await this.#log.headOf(stream) }
+    return results
+  }
+
+  async #receive(given: readonly GivenChunk[], from: string): Promise<StoreOutcome[]> {
+    if (given.length === 0) return []
+    try {
+      return (await this.#log.receiveAll(given, { from })).map(outcomeOf)
+    } catch (error) {
+      const outcome = blamed(error)
+      return given.map(() => outcome)
+    }
+  }
+
+  async #rowOf(stream: StreamKey, rows: Map<string, TableRow | undefined>): Promise<TableRow | undefined> {
+    const name = nameOfStream(stream)
+    if (!rows.has(name)) rows.set(name, await this.#log.headOf(stream))
+    return rows.get(name)
   }
 
   async applyRecords({ stream, prune, redactions }: RecordsMessage, from: string): Promise<Result<ApplyOutcome>> {
@@ -85,7 +123,18 @@ export class PeerInput {
   }
 }
 
-function outcomeOf({ state }: Received): StoreOutcome {
+/** Undefined of a chunk that is malformed. */
+function streamOfChunk(chunk: Uint8Array): StreamKey | undefined {
+  try {
+    return heads.decode(signedHeadOf(chunk)).stream
+  } catch (error) {
+    if (error instanceof MalformedBytes) return undefined
+    throw error
+  }
+}
+
+function outcomeOf({ state }: Received | MalformedChunk): StoreOutcome {
+  if (state === 'malformed') return 'invalid'
   // A limit of streams is not the fault of an honest peer.
   if (state === 'refused') return 'noRoom'
   return state === 'repaired' ? 'known' : state

@@ -3,7 +3,7 @@ import type { EventStore } from '../../store/index.ts'
 /** The part of an event store that replication uses. */
 export type ReplicatedLog = Pick<
   EventStore,
-  | 'receive'
+  | 'receiveAll'
   | 'applyPrune'
   | 'applyRedactions'
   | 'applyEvidence'

@@ -3,7 +3,15 @@ import { limits } from '../../base/limits.ts'
 import { encodeChunk, heads, type StreamKey } from '../../protocol/index.ts'
 import { type AppendedFrames, isAnnounced, isReplicated, nameOfStream, recordsHash } from '../../replication/index.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import { type Claim, type Effect, type Message, Sync, type SyncTimes, type TableRow } from '../../sync/index.ts'
+import {
+  type Claim,
+  type Effect,
+  type Message,
+  type StoreEffect,
+  Sync,
+  type SyncTimes,
+  type TableRow,
+} from '../../sync/index.ts'
 import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
@@ -20,7 +28,7 @@ export class Replicator {
   readonly #answers: PeerAnswers
   readonly #answering: Answering
   readonly #input: PeerInput
-  readonly #inputQueue: InputQueue
+  readonly #inputQueue: InputQueue<InputEffect>
   readonly #removals: Removals
   readonly #drain: StopDrain
   readonly #unsubscribe: () => void
@@ -46,7 +54,9 @@ export class Replicator {
       onFailure: options.onFailure,
     })
     this.#input = new PeerInput(log)
-    this.#inputQueue = new InputQueue({
+    this.#inputQueue = new InputQueue<InputEffect>({
+      store: (effects) => this.#run(() => this.#take(effects)),
+      isJoined: (effect) => effect.do === 'store',
       pause: (peer, isPaused) => options.transport.pause(peer, isPaused),
       overflow: (peer) => this.#apply(this.#sync.disconnect(peer, 'tooMuchInput', this.#now)),
       waits: (peer, isWaiting) => this.#sync.inputWaits(peer, isWaiting, this.#now),
@@ -167,7 +177,7 @@ export class Replicator {
     return this.#options.runtime.clock.steadyMs()
   }
 
-  #appended({ stream, records, head }: AppendedFrames): void {
+  #appended({ stream, first, records, head }: AppendedFrames): void {
     const { topic } = this.#options
     const { count, hash } = heads.decodeStored(head)
     const known = this.#sync.rowOf(nameOfStream(stream))
@@ -183,7 +193,7 @@ export class Replicator {
       head,
       records: known?.records ?? recordsHash(topic, { key: stream, pruned, count }, []),
     }
-    this.#apply(this.#sync.appended(row, records && encodeChunk([...records], head)))
+    this.#apply(this.#sync.appended(row, first, records && encodeChunk([...records], head)))
   }
 
   #apply(effects: readonly Effect[]): void {
@@ -212,7 +222,7 @@ export class Replicator {
       case 'store':
       case 'apply-records':
       case 'apply-evidence':
-        this.#inputQueue.add(effect.from, sizeOfInput(effect), () => this.#run(() => this.#take(effect)))
+        this.#inputQueue.add(effect.from, sizeOfInput(effect), effect)
         break
       case 'list-points':
         void this.#run(() => this.#listPoints(effect))
@@ -237,15 +247,13 @@ export class Replicator {
     }
   }
 
-  async #take(effect: InputEffect): Promise<Effect[]> {
+  /** Several inputs are chunks of one peer. */
+  async #take(effects: readonly InputEffect[]): Promise<Effect[]> {
+    const chunks = effects.filter((effect) => effect.do === 'store')
+    if (chunks.length > 0) return this.#storeAll(chunks)
+    const [effect] = effects
+    assert(effect !== undefined && effect.do !== 'store' && effects.length === 1, 'only chunks are stored together')
     if (effect.do === 'compare-own') return this.#compareOwn(effect)
-    if (effect.do === 'store') {
-      const { outcome, row } = await this.#input.store(effect.chunk, effect.from)
-      this.#ownChanged(row, outcome === 'stored')
-      const known = row && this.#sync.rowOf(nameOfStream(row.key))
-      this.#options.onChunk?.(effect.from, processedChunk(effect.chunk, outcome, row, known))
-      return this.#sync.stored(effect, outcome, row, this.#now)
-    }
     if (effect.do === 'apply-records') {
       const { outcome, row } = await this.#input.applyRecords(effect.records, effect.from)
       return this.#sync.appliedRecords(effect, outcome, row, this.#now)
@@ -253,6 +261,23 @@ export class Replicator {
     const { outcome, row } = await this.#input.applyEvidence(effect.record, effect.stream, effect.from)
     this.#ownChanged(row, false)
     return this.#sync.appliedEvidence(effect, outcome, row, this.#now)
+  }
+
+  async #storeAll(chunks: readonly StoreEffect[]): Promise<Effect[]> {
+    const from = chunks[0]?.from as string
+    const endOf = (name: string): TableRow | undefined => this.#sync.rowOf(name)
+    const results = await this.#input.store(
+      chunks.map(({ chunk }) => chunk),
+      from,
+      endOf,
+    )
+    return results.flatMap(({ outcome, row }, i) => {
+      const effect = chunks[i] as StoreEffect
+      this.#ownChanged(row, outcome === 'stored')
+      const known = row && this.#sync.rowOf(nameOfStream(row.key))
+      this.#options.onChunk?.(from, processedChunk(effect.chunk, outcome, row, known))
+      return this.#sync.stored(effect, outcome, row, this.#now)
+    })
   }
 
   async #compareOwn({ from, heads: signed }: Extract<Effect, { do: 'compare-own' }>): Promise<Effect[]> {

@@ -10,7 +10,7 @@ import { type PingEvents, Pings } from './pings.ts'
  * What must not wait behind events that were asked for. Heads are among them, because an old one that arrives after a
  * newer push would look like a fork. Everything else keeps its order on the sync channel.
  */
-const liveKinds: ReadonlySet<Message['is']> = new Set(['hello', 'push', 'heads', 'ping', 'pong'])
+const liveKinds: ReadonlySet<Message['is']> = new Set(['hello', 'push', 'bulk-push', 'heads', 'ping', 'pong'])
 
 /** The session that is in use with a peer, and its messages. */
 export class PeerConnection {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { limits } from '../../../src/base/limits.ts'
 import { encodeChunk } from '../../../src/protocol/index.ts'
 import type { AppendedFrames, EventStore } from '../../../src/store/port/index.ts'
 import { noise } from '../../support/noise.ts'
@@ -61,14 +62,14 @@ export const announcing = rules(({ small, large }) => {
   large('a commit with too many bytes is announced by its head, and the next one has frames again', async (t, open) => {
     const [store, replica] = [await open(t), memoryStore()]
     const announced = new Announced(store)
-    const payload = JSON.stringify(noise(700_000).toString('hex'))
-    await store.append(requestOf([{ payload }]))
-    const [large] = await announced.upTo(1)
-    assert.deepEqual([large?.first, large?.count, large?.records], [0, 1, undefined])
+    const payload = JSON.stringify(noise(limits.unreadFrameBytes / 8).toString('hex'))
+    await store.append(requestOf(Array.from({ length: 5 }, () => ({ payload }))))
+    const large = (await announced.upTo(5)).at(-1)
+    assert.deepEqual([large?.count, large?.records === undefined], [5, true])
     assert.equal(await store.contains(large?.head as Uint8Array), 'contained')
-    await replica.receive((await store.chunk(0, 0)) as Uint8Array)
+    await replicate(store, replica)
     await store.append(requestOf([{ payload: '1' }]))
-    const small = (await announced.upTo(2)).at(-1)
+    const small = (await announced.upTo(6)).at(-1)
     await replica.receive(encodeChunk(small?.records as Uint8Array[], small?.head as Uint8Array))
     assert.equal(await textOf(replica), await textOf(store))
   })

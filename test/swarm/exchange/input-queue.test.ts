@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../../src/base/limits.ts'
+import { tuning } from '../../../src/base/tuning.ts'
 import { InputQueue } from '../../../src/swarm/exchange/input-queue.ts'
 import * as fc from '../../support/property.ts'
 
 const MiB = 1024 * 1024
+
+interface Given {
+  readonly what: string
+  readonly bytes: number
+  readonly isJoined: boolean
+}
 
 /** A queue whose store is slow: what it was given is stored when the test says so. */
 class SlowStore {
@@ -13,8 +20,17 @@ class SlowStore {
   readonly overflowed: string[] = []
   /** What was given to the store, in this order. */
   readonly stored: string[] = []
+  /** How many were given together, each time. */
+  readonly together: number[] = []
   storing: { bytes: number; end: () => void }[] = []
-  readonly queue = new InputQueue({
+  readonly queue = new InputQueue<Given>({
+    store: (given) => {
+      this.stored.push(...given.map(({ what }) => what))
+      this.together.push(given.length)
+      const bytes = given.reduce((sum, one) => sum + one.bytes, 0)
+      return new Promise((end) => this.storing.push({ bytes, end: () => end() }))
+    },
+    isJoined: ({ isJoined }) => isJoined,
     pause: (peer, isPaused) => {
       assert.notEqual(this.paused.has(peer), isPaused, 'a peer is paused once')
       if (isPaused) this.paused.add(peer)
@@ -30,11 +46,8 @@ class SlowStore {
     },
   })
 
-  add(peer: string, bytes: number, what = ''): void {
-    this.queue.add(peer, bytes, () => {
-      this.stored.push(`${peer}${what}`)
-      return new Promise((end) => this.storing.push({ bytes, end }))
-    })
+  add(peer: string, bytes: number, what = '', isJoined = false): void {
+    this.queue.add(peer, bytes, { what: `${peer}${what}`, bytes, isJoined })
   }
 
   drop(peer: string): void {
@@ -131,9 +144,28 @@ test('a large message that waits for the store is not forgotten when a small one
   assert.deepEqual(store.stored, ['a', 'b', 'c', 'd'])
 })
 
+test('what can be stored together is, up to a size and a number, and stays in order', async () => {
+  const store = new SlowStore()
+  store.add('a', 0, ' first')
+  for (let i = 0; i < 70; i++) store.add('a', 100, ` ${i}`, true)
+  store.add('a', 0, ' alone')
+  store.add('a', tuning.receiveSliceBytes, ' large', true)
+  store.add('a', 100, ' last', true)
+  await store.finishAll()
+  assert.deepEqual(store.together, [1, limits.receivedChunks, 70 - limits.receivedChunks, 1, 1, 1])
+  const numbers = Array.from({ length: 70 }, (_, i) => `${i}`)
+  assert.deepEqual(
+    store.stored,
+    ['first', ...numbers, 'alone', 'large', 'last'].map((what) => `a ${what}`),
+  )
+})
+
 test('input is stored in order per peer, within the bounds, and no peer stays paused', async () => {
   const operation = fc.oneof(
-    { weight: 6, arbitrary: fc.record({ add: fc.nat(5), bytes: fc.integer({ min: 0, max: 14 * MiB }) }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({ add: fc.nat(5), bytes: fc.integer({ min: 0, max: 14 * MiB }), joined: fc.boolean() }),
+    },
     { weight: 4, arbitrary: fc.constant('finish' as const) },
     { weight: 1, arbitrary: fc.record({ drop: fc.nat(5) }) },
   )
@@ -144,7 +176,7 @@ test('input is stored in order per peer, within the bounds, and no peer stays pa
       for (const given of operations) {
         if (given === 'finish') await store.finishOne()
         else if ('drop' in given) store.drop(`${given.drop}:`)
-        else if (!store.paused.has(`${given.add}:`)) store.add(`${given.add}:`, given.bytes, `${added++}`)
+        else if (!store.paused.has(`${given.add}:`)) store.add(`${given.add}:`, given.bytes, `${added++}`, given.joined)
         const most = limits.inputBytes + 6 * (14 * MiB + limits.queuedMessageBytes)
         assert.ok(store.queue.bytes <= most)
         assert.ok(store.storing.length <= 1 || store.storingBytes <= limits.storingBytes)

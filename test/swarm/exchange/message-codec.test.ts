@@ -66,6 +66,7 @@ const messages: fc.Arbitrary<Message> = fc.oneof(
     bytes: number,
   }),
   record({ is: fc.constant('chunk' as const), id: number, more: fc.boolean(), chunk }),
+  record({ is: fc.constant('bulk-push' as const), chunk }),
   record({
     is: fc.constant('nothing' as const),
     id: number,

@@ -23,6 +23,7 @@ export const recordedMessages: Readonly<Record<string, Message>> = {
   chunk: { is: 'chunk', id: 1, more: true, chunk: bytes(20, 5) },
   nothing: { is: 'nothing', id: 1, reason: 'pruned' },
   push: { is: 'push', chunk: bytes(20, 5) },
+  'bulk-push': { is: 'bulk-push', chunk: bytes(20, 5) },
   'want-records': { is: 'want-records', id: 2, stream, from: 0, to: 1024 },
   records: {
     is: 'records',

@@ -3,7 +3,6 @@ import {
   type Chunk,
   type Frame,
   genesis,
-  type Hash,
   type Head,
   heads,
   MalformedBytes,
@@ -17,6 +16,7 @@ import {
   linkChunk,
   type MalformedChunk,
   nameOfStream,
+  type StreamEnd,
   summaryOf,
   type VerifiedContents,
   verifyGiven,
@@ -24,7 +24,7 @@ import {
 import { packRecords } from '../rows/tail-row.ts'
 
 /** A chunk of which everything was verified that needs no store. It can be sent between threads. */
-export interface VerifiedChunk extends GivenChunk {
+export interface VerifiedChunk extends Omit<GivenChunk, 'end'> {
   readonly first: number
   /** The lamport timestamp of its first event. */
   readonly lamport: number
@@ -43,7 +43,7 @@ export interface VerifiedChunk extends GivenChunk {
 export class ChunkVerifier {
   readonly #kind: TopicKind
   /** The ends of verified chunks by stream, the least recently used first. */
-  readonly #ends = new Map<string, { readonly count: number; readonly hash: Hash }>()
+  readonly #ends = new Map<string, StreamEnd>()
 
   constructor(kind: TopicKind) {
     this.#kind = kind
@@ -58,9 +58,9 @@ export class ChunkVerifier {
     }
   }
 
-  #verify({ bytes, before }: GivenChunk): VerifiedChunk {
+  #verify({ bytes, before, end }: GivenChunk): VerifiedChunk {
     const { chunk, link: given } = verifyGiven(bytes, before)
-    const link = this.#link(chunk, given)
+    const link = this.#link(chunk, given, end)
     const { first, lamport, isComplete } = summaryOf(chunk, link)
     const recordsAt = chunk.frames[0]?.record[0] as number
     const records = bytes.subarray(recordsAt)
@@ -69,9 +69,9 @@ export class ChunkVerifier {
     return { bytes, before, first, lamport, isComplete, link, recordsAt, packed }
   }
 
-  #link(chunk: Chunk, given: ChunkLink | undefined): ChunkLink | undefined {
+  #link(chunk: Chunk, given: ChunkLink | undefined, stored: StreamEnd | undefined): ChunkLink | undefined {
     const name = nameOfStream(chunk.head.stream)
-    const link = given ?? this.#linkFromEnd(chunk, name)
+    const link = given ?? this.#linkFromEnd(chunk, [this.#ends.get(name), stored])
     this.#ends.delete(name)
     if (link?.leads !== true) return link
     this.#ends.set(name, { count: chunk.head.count, hash: chunk.head.hash })
@@ -80,11 +80,11 @@ export class ChunkVerifier {
     return link
   }
 
-  #linkFromEnd(chunk: Chunk, name: string): ChunkLink | undefined {
+  #linkFromEnd(chunk: Chunk, ends: readonly (StreamEnd | undefined)[]): ChunkLink | undefined {
     const { head, first } = chunk
     if (first === 0) return linkChunk(chunk, genesis(head.topic, head.stream, this.#kind))
-    const end = this.#ends.get(name)
-    return end?.count === first ? linkChunk(chunk, end.hash) : undefined
+    const end = ends.find((known) => known?.count === first)
+    return end && linkChunk(chunk, end.hash)
   }
 }
 

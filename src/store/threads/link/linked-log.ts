@@ -80,6 +80,7 @@ export class LinkedLog implements Replicated {
     this.#receiving = new ChunkReceiving({
       kind,
       threads,
+      bytesVerifiedHere: tuning.bytesVerifiedAtOnce,
       store: (chunks, from, transfer) =>
         this.#send('receiveVerified', [chunks, from], transfer) as Promise<(Received | MalformedChunk)[]>,
     })

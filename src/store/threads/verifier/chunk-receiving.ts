@@ -8,7 +8,7 @@ import { threadModule } from '../../../runtime/thread-module.ts'
 import type { VerifiedChunk } from '../../sqlite/index.ts'
 import { CalledThread } from '../calls/calls.ts'
 import type { ThreadWatch } from '../spawn.ts'
-import type { ChunkChecks } from './chunk-checks.ts'
+import { type CheckedChunk, ChunkChecks } from './chunk-checks.ts'
 import type { VerifierData } from './verifier-thread.ts'
 
 /** Passes verified chunks to the writer. */
@@ -22,16 +22,22 @@ interface ChunkReceivingOptions {
   readonly kind: TopicKind
   readonly threads: ThreadWatch
   readonly store: Store
+  /** Size up to which chunks are verified in this thread, while no other waits: it takes less time than a message. */
+  readonly bytesVerifiedHere?: number
 }
 
 /** Receives chunks of other nodes: the verifier thread verifies them, then the writer stores those that are sound. */
 export class ChunkReceiving {
   readonly #store: Store
   readonly #verifier: CalledThread<ChunkChecks>
+  readonly #verifiedHere: ChunkChecks
+  readonly #bytesVerifiedHere: number
   #pendingBytes = 0
 
-  constructor({ kind, threads, store }: ChunkReceivingOptions) {
+  constructor({ kind, threads, store, bytesVerifiedHere = 0 }: ChunkReceivingOptions) {
     this.#store = store
+    this.#verifiedHere = new ChunkChecks(kind)
+    this.#bytesVerifiedHere = bytesVerifiedHere
     const module = threadModule('verifier-thread', import.meta.url)
     this.#verifier = new CalledThread('verifier', module, { kind } satisfies VerifierData, { threads })
   }
@@ -46,11 +52,16 @@ export class ChunkReceiving {
     this.#pendingBytes += bytes
     try {
       // Copied, because the caller may reuse its memory.
-      const chunks = given.map(({ bytes, before }) => ({
+      const chunks = given.map(({ bytes, before, end }) => ({
         bytes: Uint8Array.from(bytes),
         before: before && Uint8Array.from(before),
+        end,
       }))
-      return await this.#receive(chunks, from)
+      const isAlone = this.#pendingBytes === bytes
+      const checked = await (isAlone && bytes <= this.#bytesVerifiedHere
+        ? this.#verifiedHere.check(chunks)
+        : this.#verifier.call('check', [chunks]))
+      return await this.#storeSound(chunks, checked, from)
     } finally {
       this.#pendingBytes -= bytes
     }
@@ -66,12 +77,18 @@ export class ChunkReceiving {
     return this.#verifier.close()
   }
 
-  async #receive(chunks: readonly GivenChunk[], from: string | undefined): Promise<(Received | MalformedChunk)[]> {
-    const checked = await this.#verifier.call('check', [chunks])
+  async #storeSound(
+    chunks: readonly GivenChunk[],
+    checked: readonly CheckedChunk[],
+    from: string | undefined,
+  ): Promise<(Received | MalformedChunk)[]> {
     assert(checked.length === chunks.length, 'every chunk is verified')
     const sound: VerifiedChunk[] = []
     for (const [i, result] of checked.entries())
-      if (!('state' in result)) sound.push({ ...(chunks[i] as GivenChunk), ...result })
+      if (!('state' in result)) {
+        const { bytes, before } = chunks[i] as GivenChunk
+        sound.push({ bytes, before, ...result })
+      }
     const memory = sound.flatMap(({ bytes, packed }) => (packed === undefined ? [bytes] : [bytes, packed]))
     const transfer = memory.map(({ buffer }) => buffer as ArrayBuffer)
     const stored = sound.length === 0 ? [] : await this.#store(sound, from, transfer)
