@@ -4,6 +4,7 @@ import { format } from '../../base/format.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { DiskError, diskErrorReason } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
+import { preparedOnce } from './prepared.ts'
 import { evidenceTable, hasEvidence } from './rows/evidence.ts'
 import { hasIntroductions, introductionTable } from './rows/introductions.ts'
 import { segmentTable } from './rows/segment-columns.ts'
@@ -76,7 +77,7 @@ export function upgrade(database: DatabaseSync): void {
 
 /** Whether the table of waiting chunks has its current form; an earlier version gets it with the first write. */
 export function hasWaiting(database: DatabaseSync): boolean {
-  return database.prepare("SELECT 1 FROM pragma_table_info('waiting') WHERE name = 'pad'").get() !== undefined
+  return preparedOnce(database, "SELECT 1 FROM pragma_table_info('waiting') WHERE name = 'pad'").get() !== undefined
 }
 
 /** A write without effect: sets the format version to its current value. */

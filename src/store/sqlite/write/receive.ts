@@ -75,13 +75,15 @@ export class Receiver {
 
   /** Stores the first chunks in one transaction, as long as each plainly continues its stream. */
   #storePlain(chunks: readonly VerifiedChunk[], from: string | undefined): Received[] {
-    if (this.#plainAddition(chunks[0] as VerifiedChunk, from) === undefined) return []
+    // Before the transaction: the first chunk may not be a plain one.
+    let addition = this.#plainAddition(chunks[0] as VerifiedChunk, from)
+    if (addition === undefined) return []
     return this.#log.transaction(() => {
       const stored: Received[] = []
       let left: number = tuning.receiveSliceBytes
-      for (const chunk of chunks) {
+      for (const [i, chunk] of chunks.entries()) {
         left -= chunk.bytes.length
-        const addition = left >= 0 || stored.length === 0 ? this.#plainAddition(chunk, from) : undefined
+        if (i > 0) addition = left >= 0 ? this.#plainAddition(chunk, from) : undefined
         if (addition === undefined) break
         const { stream } = addition.head
         const state = this.#log.stream(stream) ?? this.#log.addStream(stream, from)

@@ -8,6 +8,7 @@ import {
 } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import { hasWaiting } from '../log-database.ts'
+import { preparedOnce } from '../prepared.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
 import { padding } from '../rows/padding.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -49,18 +50,22 @@ export class WaitingRows {
 
   room(): WaitingRoom {
     const bounds = [rowKey(this.#stream, 0), rowKey(this.#stream + 1, 0)] as const
+    const stream = this.#usage('WHERE key >= ? AND key < ?', ...bounds)
+    const all = (): WaitingRoom['all'] => this.#usage('')
     return {
-      stream: this.#usage('WHERE key >= ? AND key < ?', ...bounds),
-      all: this.#usage(''),
+      stream,
+      // Counted when it is asked for: that of all streams takes longer.
+      get all() {
+        return all()
+      },
       at: (first) => this.#between(first, first)[0],
     }
   }
 
   /** Drops the chunks that start at or before an offset. */
   dropUpTo(offset: number): void {
-    this.#database
-      .prepare('DELETE FROM waiting WHERE key >= ? AND key <= ?')
-      .run(rowKey(this.#stream, 0), rowKey(this.#stream, offset))
+    const sql = 'DELETE FROM waiting WHERE key >= ? AND key <= ?'
+    preparedOnce(this.#database, sql).run(rowKey(this.#stream, 0), rowKey(this.#stream, offset))
   }
 
   #between(from: number, to: number): WaitingChunk[] {
@@ -79,7 +84,7 @@ export class WaitingRows {
     if (this.#isEmpty) return { chunks: 0, bytes: 0 }
     // The length of a blob is known without reading it.
     const sql = `SELECT count(*) AS chunks, total(length(chunk) + length(before)) AS bytes FROM waiting ${where}`
-    const row = this.#database.prepare(sql).get(...bounds)
+    const row = preparedOnce(this.#database, sql).get(...bounds)
     return { chunks: Number(row?.['chunks']), bytes: Number(row?.['bytes']) }
   }
 }
