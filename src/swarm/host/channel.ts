@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { endFrame, type Frame, FrameReader } from './frames.ts'
+import { Misbehaviour } from './misbehaviour.ts'
 import { SendQueue } from './send-queue.ts'
 
 /** Kinds of messages, each with a stream of its own: what is large does not delay what is urgent. */
@@ -88,7 +89,7 @@ export class ChannelStream {
   opening(taken: (frame: Frame) => void, failed: (error: Error) => void): void {
     this.#events = {
       ...ignored,
-      malformed: (problem) => failed(new Error(problem)),
+      malformed: (problem) => failed(new Misbehaviour(`malformed message on the ${this.channel} stream: ${problem}`)),
       lost: (error) => failed(error ?? new Error('the stream was closed')),
     }
     this.#takeOpening = taken

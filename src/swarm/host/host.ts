@@ -12,6 +12,7 @@ import type { HostOptions } from './host-options.ts'
 import { createNode } from './libp2p-node.ts'
 import { MdnsDiscovery } from './mdns/discovery.ts'
 import { serviceName } from './mdns/service-name.ts'
+import { misbehaviourOf } from './misbehaviour.ts'
 import { type Session, StreamSession } from './session.ts'
 import { ConnectionSetup } from './setup.ts'
 
@@ -178,7 +179,7 @@ export class Host {
     } catch (error) {
       this.#setups.delete(connection.id)
       setup.fail(error instanceof Error ? error : new Error(String(error)))
-      void closeConnection(connection, this.#options.runtime.timers)
+      this.#setupFailed(setup)
       throw setup.failure ?? error
     } finally {
       signal.removeEventListener('abort', abort)
@@ -190,10 +191,16 @@ export class Host {
     if (connection.direction === 'outbound') return
     this.#accept(setup).catch((error: unknown) => {
       this.#setups.delete(connection.id)
-      void closeConnection(connection, this.#options.runtime.timers)
+      this.#setupFailed(setup)
       if (this.#stopping === undefined)
         this.#options.onInboundFailure(addressText(connection.remoteAddr), reasonOf(error))
     })
+  }
+
+  #setupFailed({ connection, failure }: ConnectionSetup): void {
+    const peer = nameOfPeer(connection.remotePeer)
+    if (misbehaviourOf(failure) !== undefined && peer !== undefined) this.#options.onMisbehaviour?.(peer)
+    void closeConnection(connection, this.#options.runtime.timers)
   }
 
   async #accept(setup: ConnectionSetup): Promise<void> {

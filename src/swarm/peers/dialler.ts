@@ -148,10 +148,10 @@ export class Dialler {
     return this.#peers.get(peer)?.isConnected === true
   }
 
-  /** Keeps a peer out that has exceeded a budget or sent what no honest node sends: each time for longer. */
-  keepOut(peer: string, now: number): void {
+  /** Keeps a peer out that has exceeded a budget or sent what no honest node sends: each time for longer. Returns the milliseconds. */
+  keepOut(peer: string, now: number): number {
     this.#now = now
-    this.#keptOut.add(peer, now)
+    return this.#keptOut.add(peer, now)
   }
 
   isKeptOut(peer: string, now: number): boolean {

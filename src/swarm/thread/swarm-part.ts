@@ -7,7 +7,7 @@ import { LinkedLog } from '../../store/linked/index.ts'
 import type { Effect } from '../../sync/index.ts'
 import { Replicator } from '../exchange/replicator.ts'
 import { Host } from '../host/index.ts'
-import { Dialler, type Discovery, nodeIdOfPeer } from '../peers/index.ts'
+import { Dialler, type Discovery, nodeIdOfPeer, PeerBudgets } from '../peers/index.ts'
 import { BlockPart } from './block-part.ts'
 import { Connections } from './connections.ts'
 import { FailureLog } from './failure-log.ts'
@@ -66,6 +66,11 @@ export class SwarmPart {
       areConnected: (peer, other) => replicator?.areConnected(peer, other) === true,
       changed: () => snapshots?.changed(),
     })
+    const budgets = new PeerBudgets()
+    const charge = (peer: string, work: Parameters<PeerBudgets['charge']>[1]): void => {
+      const exceeded = budgets.charge(peer, work, clock.steadyMs())
+      if (exceeded !== undefined) connections.close(peer, exceeded)
+    }
     replicator = new Replicator({
       topic,
       node: key.publicKey,
@@ -83,7 +88,11 @@ export class SwarmPart {
           dialler.learned(Buffer.from(node).toString('latin1'), addresses, 'introduced', clock.steadyMs(), peer)
         connections.wake()
       },
-      onChunk: (peer, chunk) => snapshots?.processed(peer, chunk),
+      onChunk: (peer, chunk) => {
+        snapshots?.processed(peer, chunk)
+        charge(peer, chunk)
+      },
+      onRecords: (peer, inVain) => charge(peer, { inVain, newStream: undefined }),
       onFailure: (error) => failures.add('replication', error),
       onRemovalFailure: (error) => failures.add('removal', error),
     })
@@ -132,6 +141,7 @@ export class SwarmPart {
           connections.add(session)
         },
         onObserved: (peer, address) => source.observed(peer, address),
+        onMisbehaviour: (peer) => connections.misbehaved(peer),
         accepts: (peer) => !dialler.isKeptOut(peer, clock.steadyMs()),
         onInboundFailure: (address, reason) => {
           log.debug(`an inbound connection failed: ${reason}`, { address })
