@@ -68,7 +68,11 @@ export const swarmLimits = {
   sessionQueueBytes: 32 * 1024 * 1024,
   /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
   congestedBytes: 1024 * 1024,
-  /** Bytes of incomplete messages of all peers, at which the session with the largest one is closed. */
+  /** Maximum size of the first message of a connection. */
+  openingMessageBytes: 4096,
+  /** Memory of incomplete messages of a peer at which a session with it is closed: a largest one of each stream. */
+  unreadPeerBytes: 28 * 1024 * 1024,
+  /** Memory of incomplete messages of all peers at which the session with the largest one is closed. */
   unreadSwarmBytes: 32 * 1024 * 1024,
   /** Length of the display name of another node, in characters; the rest is cut off. */
   agentLength: 256,

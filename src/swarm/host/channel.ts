@@ -80,9 +80,9 @@ export class ChannelStream {
     return this.#queue.bytes
   }
 
-  /** Bytes of incomplete or undelivered messages. */
+  /** Memory of incomplete or undelivered messages. */
   get unreadBytes(): number {
-    return this.#reader.waitingBytes
+    return this.#reader.heldBytes
   }
 
   /** Reads the first frame, and nothing after it until `start`. */
@@ -93,6 +93,8 @@ export class ChannelStream {
       lost: (error) => failed(error ?? new Error('the stream was closed')),
     }
     this.#takeOpening = taken
+    // It is not counted with what other peers have not completed, so it has to be small.
+    this.#reader.maxBytes = limits.openingMessageBytes
     if (this.#isClosed) failed(new Error('the stream was closed'))
     else this.pause(false)
   }
@@ -100,6 +102,7 @@ export class ChannelStream {
   /** Begins to deliver messages. */
   start(events: ChannelEvents): void {
     this.#events = events
+    this.#reader.maxBytes = maxMessageBytes[this.channel]
     // What arrived with the opening was not counted there.
     this.#countedUnread = 0
     this.#countUnread()
@@ -182,7 +185,7 @@ export class ChannelStream {
   }
 
   #countUnread(): void {
-    const change = this.#reader.waitingBytes - this.#countedUnread
+    const change = this.#reader.heldBytes - this.#countedUnread
     this.#countedUnread += change
     if (change !== 0) this.#events?.unreadChanged(change)
   }

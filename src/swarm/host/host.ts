@@ -15,6 +15,7 @@ import { serviceName } from './mdns/service-name.ts'
 import { misbehaviourOf } from './misbehaviour.ts'
 import { type Session, StreamSession } from './session.ts'
 import { ConnectionSetup } from './setup.ts'
+import { UnreadBytes } from './unread-bytes.ts'
 
 interface Dial {
   /** Why the exchange of the swarm key failed. */
@@ -32,8 +33,7 @@ export class Host {
   #listening: readonly Multiaddr[] = []
   #libp2p: Libp2p | undefined
   #checks: Timer | undefined
-  /** Received bytes that are not part of a delivered message, over all sessions. */
-  #unreadBytes = 0
+  readonly #unread = new UnreadBytes()
   #stopping: Promise<void> | undefined
   readonly #swarmKey: Buffer
   #discovery: MdnsDiscovery | undefined
@@ -222,7 +222,8 @@ export class Host {
       listenAddresses: addresses,
       streams,
       runtime: this.#options.runtime,
-      unreadChanged: (change) => this.#countUnread(change),
+      unreadChanged: (change) =>
+        this.#unread.changed(peer, change, this.#sessions.values())?.close('tooMuchUnread', true),
       closeConnection: () => closeConnection(connection, this.#options.runtime.timers),
     })
     this.#sessions.set(connection.id, session)
@@ -273,14 +274,6 @@ export class Host {
     }
     const dial = this.#dials.get(address)
     if (dial !== undefined) dial.keyFailure = failure
-  }
-
-  /** A peer can make this node hold the largest message on each connection, and make many connections. */
-  #countUnread(change: number): void {
-    this.#unreadBytes += change
-    if (this.#unreadBytes <= limits.unreadSwarmBytes) return
-    const [largest] = [...this.#sessions.values()].sort((a, b) => b.unreadBytes - a.unreadBytes)
-    largest?.close('tooMuchUnread', true)
   }
 
   #checkProgress(): void {

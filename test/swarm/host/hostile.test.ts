@@ -154,7 +154,7 @@ for (const [name, frames, problem] of [
   })
 
 for (const [name, opening] of [
-  ['whose first message is too long', Buffer.from('8080808004', 'hex')],
+  ['whose first message is too long', lengthPrefix(limits.openingMessageBytes + 1)],
   ['whose first message is malformed', framed(Buffer.of(0))],
 ] as const)
   test(`a peer ${name} is reported, to be kept out`, async (t) => {
