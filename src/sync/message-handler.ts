@@ -98,7 +98,10 @@ export class MessageHandler {
   }
 
   #greeted(peer: Peer, { required, time }: Hello, now: number): Effect[] {
-    if (required.length > 0) return this.#parts.close(peer.name, 'unknownRequiredFeature', now)
+    if (required.length > 0) {
+      const report = { do: 'report', is: 'unknown-features', features: required, peer: peer.name } as const
+      return [report, ...this.#parts.close(peer.name, 'unknownRequiredFeature', now)]
+    }
     if (peer.isReady) return []
     peer.isReady = true
     peer.clockAhead = time - this.#state.options.wallClock()

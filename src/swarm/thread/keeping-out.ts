@@ -4,12 +4,7 @@ import { type Dialler, nodeIdOfPeer } from '../peers/index.ts'
 import { ReasonCounts } from './reason-counts.ts'
 
 /** Reasons to close a session that are not the fault of the peer. */
-const innocent: ReadonlySet<SessionCloseReason> = new Set([
-  'silent',
-  'unknownRequiredFeature',
-  // A request that was given up is not cancelled, so a peer behind a slow link asks for more than it waits for.
-  'tooManyRequests',
-])
+const innocent: ReadonlySet<SessionCloseReason> = new Set(['silent', 'unknownRequiredFeature'])
 
 /** Keeps peers out for what they have sent, and tells the operator. */
 export class KeepingOut {

@@ -1,10 +1,8 @@
-import { formatStreamId, nodeIdOf, type PublicKey, parsePrivateKey } from '../../identity/index.ts'
+import { parsePrivateKey } from '../../identity/index.ts'
 import { LogFilter, Logger, type LogLines } from '../../logging/index.ts'
-import type { StreamKey } from '../../protocol/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { ThreadName } from '../../store/index.ts'
 import { LinkedLog } from '../../store/linked/index.ts'
-import type { Effect } from '../../sync/index.ts'
 import { Replicator } from '../exchange/replicator.ts'
 import { Host } from '../host/index.ts'
 import { Dialler, type Discovery, nodeIdOfPeer, PeerBudgets } from '../peers/index.ts'
@@ -13,6 +11,7 @@ import { Connections } from './connections.ts'
 import { FailureLog } from './failure-log.ts'
 import { initialPeersOf } from './initial-peers.ts'
 import { RemoteGate } from './remote-gate.ts'
+import { reportText } from './report-text.ts'
 import { type SettingStep, SettingSteps } from './setting-steps.ts'
 import { SnapshotSource } from './snapshot-source.ts'
 import type { FromSwarm, SwarmSettings, SwarmStart, ThreadNotice, ToSwarm } from './thread-messages.ts'
@@ -272,15 +271,4 @@ function threadWatch(post: Post) {
     (thread: ThreadName, error?: Error): void =>
       post({ is: 'thread', notice: { thread, is, reason: error?.message ?? '' } })
   return { started: tell('started'), ended: tell('ended'), startFailed: tell('startFailed') }
-}
-
-function reportText({ is, stream, peer }: Extract<Effect, { do: 'report' }>): string {
-  const name = streamName(stream)
-  if (is === 'fork') return `${nodeIdOfPeer(peer)} has evidence that the stream ${name} was forked: it is frozen`
-  if (is === 'own-stream-ahead') return `${nodeIdOfPeer(peer)} has more events of the own stream ${name} than this node`
-  return `${nodeIdOfPeer(peer)} has events of ${name} from the future: they wait until the clock has reached them`
-}
-
-function streamName({ node, number }: StreamKey): string {
-  return formatStreamId({ node: nodeIdOf(node as PublicKey), number: BigInt(number) })
 }

@@ -112,18 +112,16 @@ const decompressionBomb: Attack = async (victim) => {
   await assertDropped(victim, peer.nodeId, /bad chunk|malformed message/)
 }
 
-/** Asks for more than a node answers at the same time: most get `nothing`, and none is kept. */
+/** Asks for far more than a node answers at the same time: for one stream, and for many. */
 const endlessRequests: Attack = async (victim) => {
-  const peer = await WirePeer.greet(victim.t, victim.node)
   const { stream } = heads.decode(firstHead(victim))
-  const count = 10_000
-  for (let id = 1; id <= count; id++) peer.send({ is: 'want', id, stream, from: 0, bytes: 2 ** 40 })
-  const answered = () => peer.frames.length >= count && peer.all('nothing').length + peer.all('chunk').length >= count
-  await eventually(
-    () => (answered() ? true : undefined),
-    () => 'requests are not answered',
-  )
-  await peer.stop()
+  for (const isOneStream of [true, false]) {
+    const peer = await WirePeer.greet(victim.t, victim.node)
+    const of = (id: number) => (isOneStream ? stream : { ...stream, number: id % format.streamsPerNode })
+    for (let id = 1; id <= 10_000; id++) peer.send({ is: 'want', id, stream: of(id), from: 0, bytes: 2 ** 40 })
+    await assertDropped(victim, peer.nodeId, /too many requests/)
+    await assertKeptOut(victim, peer.nodeId, 'tooManyRequests')
+  }
 }
 
 /** Sends bytes that are no message. */

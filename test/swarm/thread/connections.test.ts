@@ -158,8 +158,7 @@ for (const [reason, isKeptOut] of [
   ['malformedMessage', true],
   ['tooManyVerifications', true],
   ['tooManyStreams', true],
-  // An honest peer behind a slow link.
-  ['tooManyRequests', false],
+  ['tooManyRequests', true],
   ['silent', false],
 ] as const)
   test(`a peer that is closed for '${reason}' is ${isKeptOut ? '' : 'not '}kept out`, async () => {
