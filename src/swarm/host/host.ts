@@ -80,6 +80,13 @@ export class Host {
     }
   }
 
+  /** The addresses that other nodes are told: without peer ID, and none that is too long for a message. */
+  get announced(): readonly string[] {
+    return this.#announced([...this.#listening])
+      .map(addressText)
+      .filter((text) => Buffer.byteLength(text) <= limits.addressBytes)
+  }
+
   /** Addresses to tell other nodes from now on. */
   setAnnounce(addresses: readonly string[]): void {
     this.#announce = addresses.map((address) => multiaddr(address))

@@ -75,6 +75,11 @@ export class Dialler {
     if (entry.isConnected && source !== 'introduced') this.#introductions.changed(now)
   }
 
+  /** A connected peer names addresses: of another node, or its own ones, which have changed. */
+  told(from: string, node: string, addresses: readonly string[], now: number): void {
+    this.learned(node, addresses, node === from ? 'identify' : 'introduced', now, from)
+  }
+
   /** A source does not name these addresses of a peer any more. */
   expired(peer: string, addresses: readonly string[], source: AddressSource): void {
     const entry = this.#peers.get(peer)

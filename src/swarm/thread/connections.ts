@@ -122,6 +122,11 @@ export class Connections implements Transport, BlockTransport {
     this.#options.changed()
   }
 
+  /** Sends a message to all connected peers. */
+  sendAll(message: Message): void {
+    for (const peer of this.#connections.keys()) this.send(peer, message)
+  }
+
   /** Tells the peers another display name than the one that identify tells. */
   setDisplayName(name: string): void {
     this.#displayName = name

@@ -19,6 +19,8 @@ import type { FromSwarm, SwarmSettings, SwarmStart, ThreadNotice, ToSwarm } from
 type Post = (message: FromSwarm) => void
 
 interface Parts {
+  /** The public key of this node. */
+  readonly key: Uint8Array
   readonly lines: LogLines
   readonly log: Logger
   readonly failures: FailureLog
@@ -84,7 +86,7 @@ export class SwarmPart {
       onReport: (report) => log.warn(reportText(report)),
       onLearned: ({ peer, nodes }) => {
         for (const { node, addresses } of nodes)
-          dialler.learned(Buffer.from(node).toString('latin1'), addresses, 'introduced', clock.steadyMs(), peer)
+          dialler.told(peer, Buffer.from(node).toString('latin1'), addresses, clock.steadyMs())
         connections.wake()
       },
       onChunk: (peer, chunk) => {
@@ -154,6 +156,7 @@ export class SwarmPart {
         return listening.addresses
       })
       const parts = {
+        key: key.publicKey,
         lines,
         log,
         failures,
@@ -232,7 +235,7 @@ export class SwarmPart {
       { of: ['gossipMs', 'pingTimeoutMs'], apply: (settings) => replicator.setTimes(settings) },
       { of: ['isReadOnly'], apply: ({ isReadOnly }) => replicator.setReadOnly(isReadOnly) },
       { of: ['mdns'], apply: ({ mdns }) => host.setMdns(mdns) },
-      { of: ['announceAddresses'], apply: ({ announceAddresses }) => host.setAnnounce(announceAddresses) },
+      { of: ['announceAddresses'], apply: ({ announceAddresses }) => this.#announce(announceAddresses) },
       { of: ['initialPeers'], apply: ({ initialPeers }) => this.#setInitialPeers(initialPeers) },
       {
         of: ['announceAddresses', 'lowLatencyMs', 'highLatencyMs'],
@@ -241,6 +244,13 @@ export class SwarmPart {
         },
       },
     ]
+  }
+
+  /** Peers that are connected are told at once; the others by identify when they connect. */
+  #announce(addresses: readonly string[]): void {
+    const { host, connections, key } = this.#parts
+    host.setAnnounce(addresses)
+    connections.sendAll({ is: 'addresses', nodes: [{ node: key, addresses: host.announced }] })
   }
 
   #discovered({ peer, address, isNew }: Discovery): void {
