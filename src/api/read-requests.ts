@@ -5,9 +5,9 @@ import { memberOf, memberText } from './members.ts'
 import { offsetMap } from './offset-map.ts'
 
 /** The app that sends a request, and its protocol. */
-export type Caller = Pick<QueryRequest, 'appId' | 'via'>
+export type RequestingApp = Pick<QueryRequest, 'appId' | 'via'>
 
-export function queryRequest(value: unknown, caller: Caller): QueryRequest {
+export function queryRequest(value: unknown, app: RequestingApp): QueryRequest {
   const query = queryText(value)
   const order = memberText(value, 'order')
   if (order !== 'asc' && order !== 'desc' && order !== 'stream-asc')
@@ -16,17 +16,17 @@ export function queryRequest(value: unknown, caller: Caller): QueryRequest {
     })
   const upper = memberOf(value, 'upperBound') ?? undefined
   const upperBound = upper === undefined ? undefined : offsetMap(upper, 'upperBound')
-  return { ...caller, query, order, lowerBound: lowerBound(value), upperBound }
+  return { ...app, query, order, lowerBound: lowerBound(value), upperBound }
 }
 
-export function subscribeRequest(value: unknown, caller: Caller): SubscribeRequest {
-  return { ...caller, query: queryText(value), lowerBound: lowerBound(value) }
+export function subscribeRequest(value: unknown, app: RequestingApp): SubscribeRequest {
+  return { ...app, query: queryText(value), lowerBound: lowerBound(value) }
 }
 
 /** `session` is required by the protocol but not used: the node keeps no state for it. */
-export function monotonicRequest(value: unknown, caller: Caller): SubscribeRequest {
+export function monotonicRequest(value: unknown, app: RequestingApp): SubscribeRequest {
   memberText(value, 'session')
-  return subscribeRequest(value, caller)
+  return subscribeRequest(value, app)
 }
 
 export function queryText(value: unknown): string {

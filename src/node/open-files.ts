@@ -1,3 +1,4 @@
+import { messageOf } from '../base/errors.ts'
 import type { Events } from '../events/index.ts'
 import { Files } from '../files/index.ts'
 import { nodeIdOf } from '../identity/index.ts'
@@ -19,7 +20,7 @@ interface OpenedFiles {
 }
 
 /** Opens the files of a topic, and starts the garbage collection of unpinned blocks. */
-export function openFiles(topic: string, events: Events, parts: FileParts): OpenedFiles {
+export async function openFiles(topic: string, events: Events, parts: FileParts): Promise<OpenedFiles> {
   const { folder, key, settings, log, blockMetrics, disk, background, threads, onDamage, clock, timers } = parts
   const blockTimeoutMs = (): number => clampSettings(settings.document).settings.swarm.bitswapTimeout * 1000
   const files = new Files({
@@ -36,6 +37,16 @@ export function openFiles(topic: string, events: Events, parts: FileParts): Open
     background: background.onNotice,
     measure: blockMetrics.measure,
   })
+  try {
+    return { files, apply: connect(files, parts) }
+  } catch (error) {
+    await files.close().catch((failure: unknown) => log.error(`the files cannot be closed: ${messageOf(failure)}`))
+    throw error
+  }
+}
+
+/** Connects the files with the rest of the node. Returns what applies changed settings. */
+function connect(files: Files, { settings, blockMetrics, disk, background, threads }: FileParts): OpenedFiles['apply'] {
   blockMetrics.files = files
   disk.setProbe('files', () => files.probe())
   threads.setRestart('files', () => files.probe())
@@ -49,8 +60,7 @@ export function openFiles(topic: string, events: Events, parts: FileParts): Open
   background.setRetry(['keep_files'], () => files.runQueries())
   background.setRetry(['count_files'], () => files.probe())
   background.setRetry(['fetch_files'], () => files.blocks.checkRoom())
-  const apply = ({ paths }: Pick<SettingsChange, 'paths'>): void => {
+  return ({ paths }) => {
     if (paths.includes('/swarm/blockGcInterval')) collect()
   }
-  return { files, apply }
 }

@@ -8,7 +8,7 @@ const noCounters: SwarmCounters = {
   inboundFailures: {},
   closed: {},
   listenerErrors: 0,
-  keptOut: 0,
+  keptOut: {},
   sentBytes: 0,
   receivedBytes: 0,
   storedEvents: 0,
@@ -68,7 +68,11 @@ function addTotals(metrics: Metrics, snapshot: LatestSnapshot): void {
     (counters) => counters.inboundFailures,
   )
   byReason('shoal_swarm_closed_total', 'Connections that were closed, by reason.', (counters) => counters.closed)
-  total('shoal_swarm_kept_out_total', 'Times that a peer was kept out for what it sent.', ({ keptOut }) => keptOut)
+  byReason(
+    'shoal_swarm_kept_out_total',
+    'Times that a peer was kept out for what it sent, by reason.',
+    (counters) => counters.keptOut,
+  )
   total('shoal_swarm_sent_bytes_total', 'Bytes of messages to other nodes.', ({ sentBytes }) => sentBytes)
   total('shoal_swarm_received_bytes_total', 'Bytes of messages of other nodes.', (counters) => counters.receivedBytes)
   total('shoal_swarm_stored_events_total', 'Stored events of other nodes.', ({ storedEvents }) => storedEvents)

@@ -1,3 +1,4 @@
+import { messageOf } from '../base/errors.ts'
 import type { Events } from '../events/index.ts'
 import type { Files } from '../files/index.ts'
 import { changedPaths, type JsonObject, type SettingsDocument } from '../settings/index.ts'
@@ -8,6 +9,8 @@ import { openEvents } from './open-events.ts'
 import { openFiles } from './open-files.ts'
 import type { TopicParts } from './topic-parts.ts'
 
+type Closing = () => void | Promise<void>
+
 interface OpenedParts {
   readonly events: Events
   readonly files: Files
@@ -15,7 +18,8 @@ interface OpenedParts {
   readonly maintenance: Maintenance
   /** What the swarm needs of the topic. */
   readonly store: SwarmStore
-  readonly unsubscribe: () => void
+  /** What to do to close the parts, in this order. */
+  readonly closing: readonly Closing[]
 }
 
 /** An open topic: its events, files and blobs, and their upkeep. */
@@ -25,24 +29,47 @@ export class Topic {
   readonly blobs: ThreadedBlobs
   readonly store: SwarmStore
   readonly #maintenance: Maintenance
-  readonly #unsubscribe: () => void
+  readonly #closing: readonly Closing[]
 
-  private constructor({ events, files, blobs, maintenance, store, unsubscribe }: OpenedParts) {
+  private constructor({ events, files, blobs, maintenance, store, closing }: OpenedParts) {
     this.events = events
     this.files = files
     this.blobs = blobs
     this.store = store
     this.#maintenance = maintenance
-    this.#unsubscribe = unsubscribe
+    this.#closing = closing
   }
 
+  /** Opens all parts, or none: those that are open are closed when another one fails. */
   static async open(name: string, parts: TopicParts): Promise<Topic> {
+    const before = parts.settings.document
+    const opened = await openEvents(name, parts)
+    const closing: Closing[] = [() => opened.events.close()]
+    try {
+      return await Topic.#openOthers(name, parts, opened, before, closing)
+    } catch (error) {
+      for (const failure of await closeAll(closing))
+        parts.log.error(`a part of the topic could not be closed: ${messageOf(failure)}`)
+      throw error
+    }
+  }
+
+  /** @param closing what to do to close the parts, in this order; those that are opened are added to it */
+  static async #openOthers(
+    name: string,
+    parts: TopicParts,
+    { events, store, gate, apply: applyToEvents }: Awaited<ReturnType<typeof openEvents>>,
+    before: SettingsDocument,
+    closing: Closing[],
+  ): Promise<Topic> {
     const { settings, background } = parts
-    const before = settings.document
-    const { events, store, gate, apply: applyToEvents } = await openEvents(name, parts)
-    const { files, apply: applyToFiles } = openFiles(name, events, parts)
+    const { files, apply: applyToFiles } = await openFiles(name, events, parts)
+    // Files publish events.
+    closing.unshift(() => files.close())
     const blobs = openBlobs(name, parts)
+    closing.push(() => blobs.close())
     const maintenance = new Maintenance({ ...parts, events, background: background.onNotice }, parts.retentionMs)
+    closing.unshift(() => maintenance.stop())
     background.setRetry(['prune'], () => maintenance.prune())
     background.setRetry(['metrics_event'], () => maintenance.publishMetrics())
     const apply = (change: { readonly paths: readonly string[]; readonly after: SettingsDocument }): void => {
@@ -50,10 +77,11 @@ export class Topic {
       applyToFiles(change)
     }
     const unsubscribe = settings.onChange(apply)
+    closing.unshift(unsubscribe)
     // What was changed while the topic was opened.
     apply({ paths: changedBetween(before, settings.document), after: settings.document })
     const swarmStore = { link: () => store.link(), gate, linkBlocks: () => files.blocks.link() }
-    return new Topic({ events, files, blobs, maintenance, store: swarmStore, unsubscribe })
+    return new Topic({ events, files, blobs, maintenance, store: swarmStore, closing })
   }
 
   /** Fails open queries and subscriptions, and starts no other ones; publishing goes on. */
@@ -65,13 +93,21 @@ export class Topic {
   /** Closes all parts, also when one of them fails; then it throws. What was acknowledged is stored. */
   async close(): Promise<void> {
     this.stopReading()
-    this.#unsubscribe()
-    const errors: unknown[] = []
-    // One after the other: files publish events.
-    for (const part of [this.files, this.events, this.blobs])
-      await part.close().catch((error: unknown) => errors.push(error))
+    const errors = await closeAll(this.#closing)
     if (errors.length > 0) throw errors[0]
   }
+}
+
+/** Closes one part after the other, also when one of them fails. Returns the failures. */
+async function closeAll(closing: readonly Closing[]): Promise<readonly unknown[]> {
+  const failures: unknown[] = []
+  for (const close of closing)
+    try {
+      await close()
+    } catch (error) {
+      failures.push(error)
+    }
+  return failures
 }
 
 function openBlobs(name: string, { folder, threads, onDamage, disk, background }: TopicParts): ThreadedBlobs {

@@ -87,8 +87,8 @@ export interface SwarmCounters {
   readonly closed: Readonly<Record<string, number>>
   /** Errors of listening sockets. */
   readonly listenerErrors: number
-  /** Peers that were kept out because of what they sent. */
-  readonly keptOut: number
+  /** How often peers were kept out because of what they sent. */
+  readonly keptOut: Readonly<Record<string, number>>
   /** Bytes of messages over all connections, also of those that are closed. */
   readonly sentBytes: number
   readonly receivedBytes: number

@@ -9,16 +9,20 @@ import { type SyncState, send } from './sync-state.ts'
 /** Answers the requests of peers, a bounded number at a time. */
 export class Answers {
   readonly #state: SyncState
+  /** Requests of a peer since its last answer that were beyond the limit, or repeated before they were answered. */
+  readonly #excess = new WeakMap<Peer, number>()
 
   constructor(state: SyncState) {
     this.#state = state
   }
 
-  /** Undefined when the peer has too many requests. */
+  /** Undefined when the peer ignores the limit of requests. */
   start(peer: Peer, request: Want | WantRecords | WantEvidence | Locate): Effect[] | undefined {
     const { id, stream } = request
     if (this.#state.isHidden(stream)) return [send(peer.name, { is: 'nothing', id, reason: 'notHere' })]
-    if (peer.serving >= limits.servedPerPeer) return undefined
+    if (this.#excessOf(peer) >= limits.excessRequests) return undefined
+    // An honest peer behind a slow link may ask for more than it waits for: it asks again later.
+    if (peer.serving >= limits.servedPerPeer) return this.#refuse(peer, id)
     peer.serving++
     // What it was sent has not arrived, or could not be stored: it is sent no more than its head until it has caught up.
     if (request.is === 'want') peer.sentUpTo.delete(nameOfStream(stream))
@@ -33,6 +37,14 @@ export class Answers {
       case 'locate':
         return [{ do: 'find-common', ...read, points: request.points }]
     }
+  }
+
+  /** A request of a peer was repeated before it was answered. */
+  superseded(name: string, id: number): Effect[] {
+    const peer = this.#state.peers.get(name)
+    if (peer === undefined || peer.serving === 0) return []
+    peer.serving--
+    return this.#refuse(peer, id)
   }
 
   events(name: string, id: number, result: ReadResult): Effect[] {
@@ -74,6 +86,16 @@ export class Answers {
     const peer = this.#state.peers.get(name)
     if (peer === undefined || peer.serving === 0) return false
     peer.serving--
+    this.#excess.delete(peer)
     return true
+  }
+
+  #excessOf(peer: Peer): number {
+    return this.#excess.get(peer) ?? 0
+  }
+
+  #refuse(peer: Peer, id: number): Effect[] {
+    this.#excess.set(peer, this.#excessOf(peer) + 1)
+    return [send(peer.name, { is: 'nothing', id, reason: 'notHere' })]
   }
 }

@@ -17,11 +17,21 @@ export type Effect =
   | { readonly do: 'compare-own'; readonly from: string; readonly heads: readonly Uint8Array[] }
   /** Addresses of nodes, which the one that dials may try. */
   | { readonly do: 'learned-addresses'; readonly peer: string; readonly nodes: Addresses['nodes'] }
-  /** Something that the operator has to know. */
+  | ReportEffect
+
+/** Something that the operator has to know. */
+export type ReportEffect =
   | {
       readonly do: 'report'
       readonly is: 'fork' | 'own-stream-ahead' | 'too-far-ahead'
       readonly stream: StreamKey
+      readonly peer: string
+    }
+  /** A peer requires features that this node does not have. */
+  | {
+      readonly do: 'report'
+      readonly is: 'unknown-features'
+      readonly features: readonly string[]
       readonly peer: string
     }
 

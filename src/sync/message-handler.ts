@@ -102,7 +102,11 @@ export class MessageHandler {
   }
 
   #greeted(peer: Peer, { features, required, time }: Hello, now: number): Effect[] {
-    if (required.length > 0) return this.#parts.close(peer.name, 'unknownRequiredFeature', now)
+    const unknown = required.filter((feature) => feature !== bulkPushFeature)
+    if (unknown.length > 0) {
+      const report = { do: 'report', is: 'unknown-features', features: unknown, peer: peer.name } as const
+      return [report, ...this.#parts.close(peer.name, 'unknownRequiredFeature', now)]
+    }
     if (peer.isReady) return []
     peer.isReady = true
     peer.takesBulk = features.includes(bulkPushFeature)

@@ -182,6 +182,11 @@ export class Sync {
     return this.#answers.events(peer, id, { nothing: 'notHere' })
   }
 
+  /** A peer has repeated a request that waited to be read. */
+  superseded(peer: string, id: number): Effect[] {
+    return this.#answers.superseded(peer, id)
+  }
+
   /** The records for a peer were read. */
   readRecords(peer: string, id: number, records: Records): Effect[] {
     return this.#answers.records(peer, id, records)

@@ -29,7 +29,7 @@ async function opened(t: TestContext) {
   const events = await openEvents(join(folder, 'log.db'))
   const runtime = virtualRuntime()
   const reported = { ...runtime, health: new Health([]), metrics: new Metrics(), log: silent }
-  const { files, apply } = openFiles('t', events, {
+  const { files, apply } = await openFiles('t', events, {
     ...reported,
     clock: systemRuntime.clock,
     folder,

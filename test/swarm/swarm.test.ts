@@ -199,6 +199,18 @@ test('a snapshot tells of connections, known and announced addresses, and how we
     () => 'the other node does not know the announced address',
   )
   assert.deepEqual(a.swarm.snapshot?.announcedAddresses, [announced])
+  // A change reaches peers that stay connected.
+  const changed = '/ip4/10.9.8.7/tcp/4002'
+  a.swarm.apply({ ...settings, announceAddresses: [changed] })
+  await until(
+    () => {
+      const known =
+        b.swarm.snapshot?.knownPeers.flatMap(({ addresses }) => addresses.map(({ address }) => address)) ?? []
+      return known.includes(changed) && !known.includes(announced) ? true : undefined
+    },
+    () => 'the other node does not know the changed address',
+  )
+  assert.equal(b.swarm.snapshot?.counters.dials, 1)
 })
 
 test('a peer that cannot be reached is in the snapshot with the reason', async (t) => {

@@ -147,6 +147,89 @@ test('the blocks of a peer without an answer are asked for from another one', ()
   assert.deepEqual(wanted(later, other), [0])
 })
 
+/** An exchange with two peers, of which only `asked` was asked for some blocks. */
+function oneAsked(count: number): { exchange: BlockExchange; asked: string; other: string } {
+  const { exchange } = wanting(count, 'a')
+  exchange.connected('b', 0)
+  return { exchange, asked: 'a', other: 'b' }
+}
+
+test('a second peer is asked for a block soon, and the first answer counts', () => {
+  const { exchange, asked, other } = oneAsked(1)
+  assert.deepEqual(wanted(exchange.tick(limits.secondBlockSourceMs - 1), other), [])
+  assert.ok(exchange.wakeAt <= limits.secondBlockSourceMs)
+  const effects = exchange.tick(limits.secondBlockSourceMs)
+  assert.deepEqual(wanted(effects, other), [0])
+  assert.deepEqual(sent(effects, 'cancelBlocks', asked), [], 'the first one may still answer')
+  // It is not looked for again and again.
+  assert.ok(exchange.wakeAt > limits.secondBlockSourceMs)
+  const arrived = exchange.received(other, block(0), 2500)
+  assert.deepEqual(sent(arrived, 'cancelBlocks', asked), [0])
+  assert.equal(storeOf(arrived).from, other)
+  assert.deepEqual(exchange.received(asked, block(0), 2600), [], 'the second answer is ignored')
+  exchange.stored(storeOf(arrived), 'stored', [], 2700)
+  assert.equal(exchange.inProgress, 0)
+})
+
+test('the first peer may still answer after a second one was asked', () => {
+  const { exchange, asked, other } = oneAsked(1)
+  exchange.tick(limits.secondBlockSourceMs)
+  const arrived = exchange.received(asked, block(0), 2500)
+  assert.equal(storeOf(arrived).from, asked)
+  assert.deepEqual(sent(arrived, 'cancelBlocks', other), [0])
+})
+
+test('a peer that answers other requests does not make a second one be asked', () => {
+  const { exchange, asked, other } = oneAsked(2)
+  const arrived = exchange.received(asked, block(0), 1500)
+  exchange.stored(storeOf(arrived), 'stored', [], 1500)
+  assert.deepEqual(wanted(exchange.tick(limits.secondBlockSourceMs), other), [])
+  assert.deepEqual(wanted(exchange.tick(1500 + limits.secondBlockSourceMs), other), [1])
+})
+
+test('few blocks are asked for twice at the same time', () => {
+  const { exchange, other } = oneAsked(limits.blockRequestsPerPeer)
+  const first = wanted(exchange.tick(limits.secondBlockSourceMs), other)
+  assert.deepEqual(first, numbersOf(cids(limits.secondBlockSources)))
+  assert.deepEqual(wanted(exchange.tick(limits.secondBlockSourceMs + 1), other), [])
+  const arrived = exchange.received(other, block(0), 2100)
+  assert.deepEqual(wanted(arrived, other), [limits.secondBlockSources])
+})
+
+test('without a second peer the first one is waited for until its time-out', () => {
+  const { exchange } = wanting(1, 'a')
+  assert.deepEqual(sent(exchange.tick(limits.secondBlockSourceMs), 'cancelBlocks', 'a'), [])
+  exchange.received('a', notHere(9), limits.secondBlockSourceMs)
+  for (let now = exchange.wakeAt; now < timeoutMs; now = exchange.wakeAt) {
+    assert.ok(now > limits.secondBlockSourceMs, 'no time is due in the past')
+    assert.deepEqual(sent(exchange.tick(now), 'cancelBlocks', 'a'), [])
+    list(exchange, cids(1), now)
+  }
+  assert.deepEqual(sent(exchange.tick(timeoutMs), 'cancelBlocks', 'a'), [0])
+})
+
+test('after a time-out, peers that answer are preferred', () => {
+  const { exchange } = wanting(1, 'a')
+  exchange.tick(timeoutMs)
+  const now = timeoutMs + limits.minBlockPauseMs
+  const effects = [...exchange.connected('b', timeoutMs), ...exchange.tick(now), ...list(exchange, cids(10), now)]
+  // The pause is over, and one request would be a probe.
+  assert.deepEqual([wanted(effects, 'a'), wanted(effects, 'b')], [[], numbersOf(cids(10))])
+})
+
+test('the second request ends with its own answers, and the first one stays open', () => {
+  const { exchange, asked, other } = oneAsked(1)
+  exchange.tick(limits.secondBlockSourceMs)
+  exchange.received(other, notHere(0), 2500)
+  assert.deepEqual([exchange.inProgress, exchange.requestsOf(asked).blocksAsked], [1, 1])
+  exchange.disconnected(asked, 2600)
+  assert.equal(exchange.inProgress, 0)
+  const again = oneAsked(1)
+  again.exchange.tick(limits.secondBlockSourceMs)
+  again.exchange.disconnected(again.asked, 2600)
+  assert.deepEqual([again.exchange.inProgress, again.exchange.requestsOf(again.other).blocksAsked], [1, 1])
+})
+
 test('a slow peer that answers one request after the other is not late', () => {
   const { exchange } = wanting(4, 'a')
   for (const [i, now] of [10_000, 20_000, 30_000].entries()) {

@@ -27,7 +27,9 @@ test('a node greets a new peer, and sends its digest once the peer has introduce
 test('a peer that needs an unknown feature, speaks before its hello, or stays silent is disconnected', () => {
   const sync = newSync()
   for (const peer of ['a', 'b', 'c']) sync.connected(peer, 0)
-  assert.deepEqual(closed(sync.received('a', { ...hello, required: ['teleport'] }, 0)), ['a: unknownRequiredFeature'])
+  const effects = sync.received('a', { ...hello, required: ['teleport'] }, 0)
+  assert.deepEqual(closed(effects), ['a: unknownRequiredFeature'])
+  assert.deepEqual(effects[0], { do: 'report', is: 'unknown-features', features: ['teleport'], peer: 'a' })
   assert.deepEqual(closed(sync.received('b', { is: 'nothing', id: 1, reason: 'notHere' }, 0)), ['b: malformedMessage'])
   assert.equal(sync.wakeAt <= limits.helloTimeoutMs, true)
   assert.deepEqual(closed(runUntil(sync, limits.helloTimeoutMs)), ['c: silent'])
@@ -84,11 +86,44 @@ test('requests in flight per peer are limited, and the next one follows an answe
   assert.equal(sent(sync.received('a', { is: 'nothing', id: 1, reason: 'notHere' }, 1), 'want').length, 1)
 })
 
-test('a peer with too many requests is disconnected', () => {
+/** A request with an ID of its own. */
+const wantOf = (id: number): Message => ({ is: 'want', id, stream: rowOf(1, 5).key, from: 0, bytes: 1 })
+
+test('requests beyond the limit get nothing, and a peer that goes on is disconnected', () => {
   const sync = connectedTo('a')
-  const want: Message = { is: 'want', id: 1, stream: rowOf(1, 5).key, from: 0, bytes: 1 }
-  for (let i = 0; i < limits.servedPerPeer; i++) assert.equal(sync.received('a', want, 0)[0]?.do, 'read')
-  assert.deepEqual(closed(sync.received('a', want, 0)), ['a: tooManyRequests'])
+  const { servedPerPeer, excessRequests } = limits
+  for (let i = 1; i <= servedPerPeer; i++) assert.equal(sync.received('a', wantOf(i), 0)[0]?.do, 'read')
+  for (let i = 1; i <= excessRequests; i++)
+    assert.deepEqual(onlySent(sync.received('a', wantOf(100 + i), 0), 'nothing').message, {
+      is: 'nothing',
+      id: 100 + i,
+      reason: 'notHere',
+    })
+  assert.deepEqual(closed(sync.received('a', wantOf(1000), 0)), ['a: tooManyRequests'])
+})
+
+test('a peer that repeats a request without end is disconnected', () => {
+  const sync = connectedTo('a')
+  const repeat = (id: number): string[] => {
+    const asked = sync.received('a', wantOf(id), 0)
+    sync.superseded('a', id)
+    return closed(asked)
+  }
+  for (let i = 1; i <= limits.excessRequests; i++) assert.deepEqual(repeat(i), [])
+  assert.deepEqual(repeat(1000), ['a: tooManyRequests'])
+  assert.deepEqual(sync.superseded('a', 1000), [])
+})
+
+test('a peer whose requests are answered may repeat some of them again and again', () => {
+  const sync = connectedTo('a')
+  for (let round = 0; round < 5; round++) {
+    for (let i = 1; i < limits.excessRequests; i++) {
+      assert.deepEqual(closed(sync.received('a', wantOf(i), 0)), [])
+      sync.superseded('a', i)
+    }
+    assert.deepEqual(closed(sync.received('a', wantOf(100), 0)), [])
+    onlySent(sync.read('a', 100, { nothing: 'notHere' }), 'nothing')
+  }
 })
 
 test('a chunk that the store refuses costs its sender the connection', () => {

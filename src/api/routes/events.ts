@@ -8,7 +8,7 @@ import type { Timers } from '../../runtime/timers.ts'
 import { releaseBody } from '../body.ts'
 import type { Call } from '../call.ts'
 import { ndjsonResponse } from '../ndjson-response.ts'
-import { type Caller, monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
+import { monotonicRequest, queryRequest, type RequestingApp, subscribeRequest } from '../read-requests.ts'
 import { type HttpResponse, jsonResponse, jsonTextResponse } from '../response.ts'
 import type { Route } from '../router.ts'
 
@@ -37,7 +37,7 @@ export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliv
   /** A route that streams query results: how to parse its request, and how to start the query. */
   const readRoute = <T>(
     path: string,
-    parse: (value: unknown, caller: Caller) => T,
+    parse: (value: unknown, app: RequestingApp) => T,
     start: (events: Events, request: T) => Reading,
   ): Route => {
     const handle = async (call: Call, { appId }: App): Promise<HttpResponse> => {

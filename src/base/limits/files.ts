@@ -14,6 +14,10 @@ export const fileLimits = {
   blockRequestsPerPeer: 16,
   /** Downloads of blocks from other nodes in progress, over all peers: at most 32 MiB. */
   blockRequests: 64,
+  /** Milliseconds without any answer of a peer after which a second one is asked for the same block. */
+  secondBlockSourceMs: 2000,
+  /** Blocks for which second peers are asked at the same time, because of one peer that does not answer. */
+  secondBlockSources: 4,
   /** Answers of a peer to later requests after which a request for a block counts as not answered. */
   overtakenBlockRequests: 64,
   /** Requests for blocks of one peer that wait to be answered; a peer with more is disconnected. */

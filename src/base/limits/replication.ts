@@ -58,6 +58,8 @@ export const replicationLimits = {
   syncFeatureBytes: 64,
   /** Requests for events that a node answers at the same time, per peer. */
   servedPerPeer: 16,
+  /** Requests of a peer beyond that, or repeated before they are answered, since its last answer: then it is kept out. */
+  excessRequests: 64,
   /** Milliseconds within which a peer has to introduce itself. */
   helloTimeoutMs: 10_000,
   /** Milliseconds without an answer after which a request for events is sent to another peer. */

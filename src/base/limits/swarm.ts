@@ -50,6 +50,16 @@ export const swarmLimits = {
   discoveryPauseMs: 10_000,
   /** Peers that are kept out at the same time. */
   keptOutPeers: 1024,
+  /** Signatures of a peer that may be verified at once without any effect. */
+  verificationsInVain: 10_000,
+  /** Signatures of a peer that may be verified per second without any effect, for long. */
+  verificationsInVainPerSecond: 500,
+  /** What such a verification counts if an honest peer could not know better, or was asked. */
+  goodFaithVerification: 0.1,
+  /** Different new streams that a peer may send in an hour, stored or refused: all that a topic can have. */
+  newStreamsPerHour: 8192,
+  /** Peers whose use of these budgets is remembered. */
+  budgetedPeers: 1024,
   /** Maximum size of a message on the live stream: the heads of a large table. */
   liveMessageBytes: 2 * 1024 * 1024,
   /** Maximum size of a topic that a node names when it connects: 60 characters. */
@@ -58,7 +68,11 @@ export const swarmLimits = {
   sessionQueueBytes: 32 * 1024 * 1024,
   /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
   congestedBytes: 1024 * 1024,
-  /** Bytes of incomplete messages of all peers, at which the session with the largest one is closed. */
+  /** Maximum size of the first message of a connection. */
+  openingMessageBytes: 4096,
+  /** Memory of incomplete messages of a peer at which a session with it is closed: a largest one of each stream. */
+  unreadPeerBytes: 28 * 1024 * 1024,
+  /** Memory of incomplete messages of all peers at which the session with the largest one is closed. */
   unreadSwarmBytes: 32 * 1024 * 1024,
   /** Length of the display name of another node, in characters; the rest is cut off. */
   agentLength: 256,

@@ -52,7 +52,7 @@ export class Answering {
         apply(effects)
         return sizeOfAnswer(effects)
       },
-      supersede: () => apply(sync.cannotAnswer(peer, id)),
+      supersede: () => apply(sync.superseded(peer, id)),
     })
   }
 

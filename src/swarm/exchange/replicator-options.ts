@@ -1,7 +1,7 @@
 import type { isReplicated } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { CloseReason, Effect, Message, Sync } from '../../sync/index.ts'
-import type { ProcessedChunk } from './processed-chunk.ts'
+import type { ProcessedChunk } from './processed-input.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 import type { ReplicationGate } from './replication-gate.ts'
 
@@ -51,6 +51,8 @@ export interface ReplicatorOptions {
   readonly onLearned?: (learned: Extract<Effect, { do: 'learned-addresses' }>) => void
   /** Called for each chunk of a peer that was verified, and stored if it is new. */
   readonly onChunk?: (peer: string, chunk: ProcessedChunk) => void
+  /** Called for each message with records of a peer, with the verifications of it that were in vain. */
+  readonly onRecords?: (peer: string, inVain: number) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
   readonly onFailure: (error: unknown) => void
   /** Called instead when peers cannot be told of a removal: it is tried again. */

@@ -16,7 +16,7 @@ import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
-import { processedChunk } from './processed-chunk.ts'
+import { processedChunk, recordsInVain } from './processed-input.ts'
 import { Removals } from './removals.ts'
 import type { PeerState, ReplicatorOptions } from './replicator-options.ts'
 import { StopDrain } from './stop-drain.ts'
@@ -256,6 +256,7 @@ export class Replicator {
     if (effect.do === 'compare-own') return this.#compareOwn(effect)
     if (effect.do === 'apply-records') {
       const { outcome, row } = await this.#input.applyRecords(effect.records, effect.from)
+      this.#options.onRecords?.(effect.from, recordsInVain(effect.records, outcome))
       return this.#sync.appliedRecords(effect, outcome, row, this.#now)
     }
     const { outcome, row } = await this.#input.applyEvidence(effect.record, effect.stream, effect.from)
@@ -275,7 +276,7 @@ export class Replicator {
       const effect = chunks[i] as StoreEffect
       this.#ownChanged(row, outcome === 'stored')
       const known = row && this.#sync.rowOf(nameOfStream(row.key))
-      this.#options.onChunk?.(from, processedChunk(effect.chunk, outcome, row, known))
+      this.#options.onChunk?.(from, processedChunk(effect, outcome, row, known))
       return this.#sync.stored(effect, outcome, row, this.#now)
     })
   }

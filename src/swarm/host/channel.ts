@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { endFrame, type Frame, FrameReader } from './frames.ts'
+import { Misbehaviour } from './misbehaviour.ts'
 import { SendQueue } from './send-queue.ts'
 
 /** Kinds of messages, each with a stream of its own: what is large does not delay what is urgent. */
@@ -79,19 +80,21 @@ export class ChannelStream {
     return this.#queue.bytes
   }
 
-  /** Bytes of incomplete or undelivered messages. */
+  /** Memory of incomplete or undelivered messages. */
   get unreadBytes(): number {
-    return this.#reader.waitingBytes
+    return this.#reader.heldBytes
   }
 
   /** Reads the first frame, and nothing after it until `start`. */
   opening(taken: (frame: Frame) => void, failed: (error: Error) => void): void {
     this.#events = {
       ...ignored,
-      malformed: (problem) => failed(new Error(problem)),
+      malformed: (problem) => failed(new Misbehaviour(`malformed message on the ${this.channel} stream: ${problem}`)),
       lost: (error) => failed(error ?? new Error('the stream was closed')),
     }
     this.#takeOpening = taken
+    // It is not counted with what other peers have not completed, so it has to be small.
+    this.#reader.maxBytes = limits.openingMessageBytes
     if (this.#isClosed) failed(new Error('the stream was closed'))
     else this.pause(false)
   }
@@ -99,6 +102,7 @@ export class ChannelStream {
   /** Begins to deliver messages. */
   start(events: ChannelEvents): void {
     this.#events = events
+    this.#reader.maxBytes = maxMessageBytes[this.channel]
     // What arrived with the opening was not counted there.
     this.#countedUnread = 0
     this.#countUnread()
@@ -181,7 +185,7 @@ export class ChannelStream {
   }
 
   #countUnread(): void {
-    const change = this.#reader.waitingBytes - this.#countedUnread
+    const change = this.#reader.heldBytes - this.#countedUnread
     this.#countedUnread += change
     if (change !== 0) this.#events?.unreadChanged(change)
   }

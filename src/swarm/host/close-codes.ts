@@ -11,6 +11,10 @@ export const hostCloseCodes = {
   stalled: 68,
   /** The largest incomplete message, when those of all peers take too much memory. */
   tooMuchUnread: 69,
+  /** Too much of what the peer has sent was verified and has changed nothing. */
+  tooManyVerifications: 70,
+  /** The peer has sent more new streams in an hour than a topic can have. */
+  tooManyStreams: 71,
 } as const
 
 export const sessionCloseCodes = { ...closeCodes, ...blockCloseCodes, ...hostCloseCodes } as const
@@ -34,6 +38,8 @@ const words: Readonly<Record<SessionCloseReason, string>> = {
   tooSlow: 'the receiver is too slow: too many bytes wait to be sent',
   stalled: 'a message was begun and not completed in time',
   tooMuchUnread: 'incomplete messages take too much memory, and this one is the largest',
+  tooManyVerifications: 'too many verifications of what changes nothing',
+  tooManyStreams: 'too many new streams within an hour',
 }
 
 /** The reason of a code that a peer has sent; undefined for one of a later version. */

@@ -5,8 +5,9 @@ import { release } from '../../runtime/buffers.ts'
 /** What arrives on a stream: a message, or the end of the session with its code. */
 export type Frame = { readonly is: 'message'; readonly bytes: Buffer } | { readonly is: 'end'; readonly code: number }
 
-/** Size of the first allocation for a message; it grows with what arrives, not with what the length claims. */
-const firstAllocation = 4096
+/** Sizes of the blocks in which an incomplete message is collected: they grow with what arrives, up to a bound. */
+const minBlockBytes = 4096
+const maxBlockBytes = 65_536
 
 /** The lengths of messages have at most 28 bits. */
 const maxLengthBytes = 4
@@ -26,32 +27,36 @@ export function endFrame(code: number): Buffer {
 }
 
 /**
- * Splits the bytes of a stream into frames. A length above the limit is refused before memory is taken, and a message
- * takes at most twice the memory of the bytes that have arrived.
+ * Splits the bytes of a stream into frames. A length above the limit is refused before memory is taken. An incomplete
+ * message is collected in blocks, which are joined once when it is complete: it never takes more than twice the memory
+ * of the bytes that have arrived, or 64 KiB more if that is less.
  */
 export class FrameReader {
-  readonly #maxBytes: number
+  /** The maximum length of the next message. */
+  maxBytes: number
   readonly #input: Uint8Array[] = []
   /** Position in the first piece of the input. */
   #at = 0
   #available = 0
   /** The length of the message that is being read; undefined while the length itself is read. */
   #length: number | undefined
-  #message = Buffer.alloc(0)
+  /** What has arrived of it, without what is in the input. All blocks but the last one are full. */
+  #blocks: Buffer[] = []
+  #blockBytes = 0
   #filled = 0
 
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+    this.maxBytes = maxBytes
   }
 
-  /** Bytes that arrived and are not part of a complete frame. */
-  get waitingBytes(): number {
-    return this.#available + this.#filled
+  /** Memory of what has arrived and is not part of a complete frame. */
+  get heldBytes(): number {
+    return this.#available + this.#blockBytes
   }
 
   /** Whether a frame has begun and is not complete. */
   get isWithinFrame(): boolean {
-    return this.waitingBytes > 0 || this.#length !== undefined
+    return this.heldBytes > 0 || this.#length !== undefined
   }
 
   /** Drops everything that has arrived. */
@@ -59,9 +64,8 @@ export class FrameReader {
     this.#input.length = 0
     this.#at = 0
     this.#available = 0
-    release(this.#message)
-    this.#message = Buffer.alloc(0)
-    this.#filled = 0
+    for (const block of this.#blocks) release(block)
+    this.#dropBlocks()
   }
 
   push(bytes: Uint8Array): void {
@@ -79,12 +83,12 @@ export class FrameReader {
       this.#length = undefined
       return { is: 'end', code: this.#take() }
     }
-    this.#fill(this.#length)
-    if (this.#filled < this.#length) return undefined
-    const bytes = this.#message.subarray(0, this.#length)
+    if (this.#filled + this.#available < this.#length) {
+      this.#collect(this.#length)
+      return undefined
+    }
+    const bytes = this.#join(this.#length)
     this.#length = undefined
-    this.#message = Buffer.alloc(0)
-    this.#filled = 0
     return { is: 'message', bytes }
   }
 
@@ -94,8 +98,8 @@ export class FrameReader {
     for (let i = 0; i < Math.min(this.#available, maxLengthBytes); i++) {
       const byte = this.#peek(i)
       length += (byte & 0x7f) * 2 ** (7 * i)
-      if (length > this.#maxBytes)
-        throw new MalformedBytes(`a message of at least ${length} bytes; ${this.#maxBytes} are allowed`)
+      if (length > this.maxBytes)
+        throw new MalformedBytes(`a message of at least ${length} bytes; ${this.maxBytes} are allowed`)
       if (byte > 0x7f) continue
       if (byte === 0 && i > 0) throw new MalformedBytes('a length is not in its shortest form')
       for (let read = 0; read <= i; read++) this.#take()
@@ -105,25 +109,48 @@ export class FrameReader {
     return undefined
   }
 
-  #fill(length: number): void {
-    while (this.#filled < length) {
-      const piece = this.#input[0]
-      if (piece === undefined) return
-      const count = Math.min(piece.length - this.#at, length - this.#filled)
-      this.#reserve(this.#filled + count, length)
-      this.#message.set(piece.subarray(this.#at, this.#at + count), this.#filled)
-      this.#filled += count
-      this.#skip(count)
+  /** Moves the input into blocks: pieces of few bytes would take much more memory than they have. */
+  #collect(length: number): void {
+    while (this.#available > 0) {
+      if (this.#filled === this.#blockBytes) {
+        const size = Math.min(maxBlockBytes, Math.max(minBlockBytes, this.#blockBytes), length - this.#filled)
+        this.#blocks.push(Buffer.allocUnsafeSlow(size))
+        this.#blockBytes += size
+      }
+      const block = this.#blocks.at(-1)
+      assert(block !== undefined, 'a block with room was added')
+      this.#filled += this.#move(block, block.length - (this.#blockBytes - this.#filled))
     }
   }
 
-  #reserve(needed: number, length: number): void {
-    if (needed <= this.#message.length) return
-    const size = Math.min(length, Math.max(needed, this.#message.length * 2, firstAllocation))
-    const grown = Buffer.allocUnsafeSlow(size)
-    grown.set(this.#message.subarray(0, this.#filled))
-    release(this.#message)
-    this.#message = grown
+  /** A complete message, of the blocks and the rest in the input. */
+  #join(length: number): Buffer {
+    const message = Buffer.allocUnsafeSlow(length)
+    let at = 0
+    for (const block of this.#blocks) {
+      at += block.copy(message, at, 0, Math.min(block.length, this.#filled - at))
+      release(block)
+    }
+    assert(at === this.#filled, 'all that was collected is in the message')
+    this.#dropBlocks()
+    while (at < length) at += this.#move(message, at)
+    return message
+  }
+
+  /** Moves bytes of the first piece of the input to a position, as many as fit. */
+  #move(to: Buffer, at: number): number {
+    const [piece] = this.#input
+    assert(piece !== undefined, 'the input has bytes')
+    const part = piece.subarray(this.#at, this.#at + to.length - at)
+    to.set(part, at)
+    this.#skip(part.length)
+    return part.length
+  }
+
+  #dropBlocks(): void {
+    this.#blocks = []
+    this.#blockBytes = 0
+    this.#filled = 0
   }
 
   /** The byte at a position of the input. Only used for the few bytes of a length. */

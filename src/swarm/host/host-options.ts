@@ -27,6 +27,8 @@ export interface HostOptions {
   readonly onSession: (session: Session) => void
   /** An inbound connection that failed, with its address, in words. */
   readonly onInboundFailure: (address: string, reason: string) => void
+  /** A peer has sent what no honest node sends, before its session was ready: it should be kept out. */
+  readonly onMisbehaviour?: (peer: string) => void
   /** Whether to accept connections of a peer; all by default. */
   readonly accepts?: (peer: string) => boolean
 }

@@ -12,8 +12,10 @@ import type { HostOptions } from './host-options.ts'
 import { createNode } from './libp2p-node.ts'
 import { MdnsDiscovery } from './mdns/discovery.ts'
 import { serviceName } from './mdns/service-name.ts'
+import { misbehaviourOf } from './misbehaviour.ts'
 import { type Session, StreamSession } from './session.ts'
 import { ConnectionSetup } from './setup.ts'
+import { UnreadBytes } from './unread-bytes.ts'
 
 interface Dial {
   /** Why the exchange of the swarm key failed. */
@@ -31,8 +33,7 @@ export class Host {
   #listening: readonly Multiaddr[] = []
   #libp2p: Libp2p | undefined
   #checks: Timer | undefined
-  /** Received bytes that are not part of a delivered message, over all sessions. */
-  #unreadBytes = 0
+  readonly #unread = new UnreadBytes()
   #stopping: Promise<void> | undefined
   readonly #swarmKey: Buffer
   #discovery: MdnsDiscovery | undefined
@@ -77,6 +78,13 @@ export class Host {
       this.#options.runtime.timers.clear(timer)
       if (key !== undefined && this.#dials.get(key) === dial) this.#dials.delete(key)
     }
+  }
+
+  /** The addresses that other nodes are told: without peer ID, and none that is too long for a message. */
+  get announced(): readonly string[] {
+    return this.#announced([...this.#listening])
+      .map(addressText)
+      .filter((text) => Buffer.byteLength(text) <= limits.addressBytes)
   }
 
   /** Addresses to tell other nodes from now on. */
@@ -178,7 +186,7 @@ export class Host {
     } catch (error) {
       this.#setups.delete(connection.id)
       setup.fail(error instanceof Error ? error : new Error(String(error)))
-      void closeConnection(connection, this.#options.runtime.timers)
+      this.#setupFailed(setup)
       throw setup.failure ?? error
     } finally {
       signal.removeEventListener('abort', abort)
@@ -190,10 +198,16 @@ export class Host {
     if (connection.direction === 'outbound') return
     this.#accept(setup).catch((error: unknown) => {
       this.#setups.delete(connection.id)
-      void closeConnection(connection, this.#options.runtime.timers)
+      this.#setupFailed(setup)
       if (this.#stopping === undefined)
         this.#options.onInboundFailure(addressText(connection.remoteAddr), reasonOf(error))
     })
+  }
+
+  #setupFailed({ connection, failure }: ConnectionSetup): void {
+    const peer = nameOfPeer(connection.remotePeer)
+    if (misbehaviourOf(failure) !== undefined && peer !== undefined) this.#options.onMisbehaviour?.(peer)
+    void closeConnection(connection, this.#options.runtime.timers)
   }
 
   async #accept(setup: ConnectionSetup): Promise<void> {
@@ -215,7 +229,8 @@ export class Host {
       listenAddresses: addresses,
       streams,
       runtime: this.#options.runtime,
-      unreadChanged: (change) => this.#countUnread(change),
+      unreadChanged: (change) =>
+        this.#unread.changed(peer, change, this.#sessions.values())?.close('tooMuchUnread', true),
       closeConnection: () => closeConnection(connection, this.#options.runtime.timers),
     })
     this.#sessions.set(connection.id, session)
@@ -266,14 +281,6 @@ export class Host {
     }
     const dial = this.#dials.get(address)
     if (dial !== undefined) dial.keyFailure = failure
-  }
-
-  /** A peer can make this node hold the largest message on each connection, and make many connections. */
-  #countUnread(change: number): void {
-    this.#unreadBytes += change
-    if (this.#unreadBytes <= limits.unreadSwarmBytes) return
-    const [largest] = [...this.#sessions.values()].sort((a, b) => b.unreadBytes - a.unreadBytes)
-    largest?.close('tooMuchUnread', true)
   }
 
   #checkProgress(): void {

@@ -2,6 +2,8 @@ import type { MessageStream, StreamMuxer, StreamMuxerFactory } from '@libp2p/int
 import { yamux } from '@libp2p/yamux'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
+import { MalformedBytes } from '../../protocol/index.ts'
+import { Misbehaviour } from './misbehaviour.ts'
 import { YamuxGuard } from './yamux-guard.ts'
 
 /** yamux with bounded windows, streams, frames and buffers. */
@@ -23,14 +25,20 @@ export function boundedYamux(): () => StreamMuxerFactory {
     return {
       protocol: factory.protocol,
       createStreamMuxer(connection: MessageStream): StreamMuxer {
-        guard(connection)
-        return factory.createStreamMuxer(connection)
+        guard(connection, (error) => {
+          // The streams are told why, before the loss of the connection ends them.
+          muxer.abort(error)
+          connection.abort(error)
+        })
+        const muxer = factory.createStreamMuxer(connection)
+        return muxer
       },
     }
   }
 }
 
-function guard(connection: MessageStream): void {
+/** Checks the frames before the muxer sees them. */
+function guard(connection: MessageStream, onMisbehaviour: (error: Misbehaviour) => void): void {
   const frames = new YamuxGuard(tuning.streamWindowBytes, limits.streamsOfConnection)
   // Answers to pings and resets are sent without regard to backpressure.
   connection.maxWriteBufferLength = limits.connectionBufferBytes
@@ -38,7 +46,8 @@ function guard(connection: MessageStream): void {
     try {
       for (const piece of data instanceof Uint8Array ? [data] : data) frames.check(piece)
     } catch (error) {
-      connection.abort(error instanceof Error ? error : new Error(String(error)))
+      if (!(error instanceof MalformedBytes)) throw error
+      onMisbehaviour(new Misbehaviour(error.message))
     }
   })
 }

@@ -4,6 +4,7 @@ import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
 import { type Channel, type ChannelEvents, type ChannelStream, channels } from './channel.ts'
 import { closeReasonOf, type SessionCloseReason, sessionCloseCodes, wordsOf } from './close-codes.ts'
+import { misbehaviourOf } from './misbehaviour.ts'
 
 /** Who has ended a session, and why. */
 export interface SessionEnd {
@@ -154,8 +155,10 @@ export class StreamSession implements Session {
   /** The connection is gone. */
   connectionLost(error: Error | undefined): void {
     const why = error === undefined ? 'the peer closed the connection' : `the connection was lost: ${error.message}`
-    if (this.#end === undefined) this.#finish({ by: 'the network', code: undefined }, why)
-    else this.#finish(this.#end)
+    const problem = misbehaviourOf(error)
+    if (this.#end !== undefined) this.#finish(this.#end)
+    else if (problem === undefined) this.#finish({ by: 'the network', code: undefined }, why)
+    else this.#finish({ by: 'this node', code: 'malformedMessage' }, `malformed frame of the connection: ${problem}`)
   }
 
   #close(end: SessionEnd, code: number, atOnce: boolean): void {

@@ -1,10 +1,12 @@
 import type { Connection, Stream } from '@libp2p/interface'
 import { limits } from '../../base/limits.ts'
+import { MalformedBytes } from '../../protocol/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
 import { type Channel, ChannelStream, channels } from './channel.ts'
 import { anotherTopic, HandshakeFailure } from './dial-failure.ts'
 import type { Frame } from './frames.ts'
+import { Misbehaviour } from './misbehaviour.ts'
 import { decodeOpening, encodeOpening } from './opening.ts'
 
 /** What identify has told about a peer. */
@@ -90,7 +92,7 @@ export class ConnectionSetup {
   #opened(frame: Frame): void {
     try {
       if (frame.is === 'end') throw new HandshakeFailure('the node closed the connection before it was ready')
-      const { topic } = decodeOpening(frame.bytes)
+      const topic = topicOf(frame.bytes)
       if (topic !== this.#topic) throw anotherTopic(topic, this.#topic)
       this.#isTopicEqual = true
       this.#check()
@@ -121,5 +123,13 @@ export class ConnectionSetup {
 
   #end(): void {
     for (const timer of this.#timers) this.#runtime.timers.clear(timer)
+  }
+}
+
+function topicOf(opening: Uint8Array): string {
+  try {
+    return decodeOpening(opening).topic
+  } catch (error) {
+    throw error instanceof MalformedBytes ? new Misbehaviour(`malformed opening: ${error.message}`) : error
   }
 }

@@ -75,6 +75,11 @@ export class Dialler {
     if (entry.isConnected && source !== 'introduced') this.#introductions.changed(now)
   }
 
+  /** A connected peer names addresses: of another node, or its own ones, which have changed. */
+  told(from: string, node: string, addresses: readonly string[], now: number): void {
+    this.learned(node, addresses, node === from ? 'identify' : 'introduced', now, from)
+  }
+
   /** A source does not name these addresses of a peer any more. */
   expired(peer: string, addresses: readonly string[], source: AddressSource): void {
     const entry = this.#peers.get(peer)
@@ -148,10 +153,10 @@ export class Dialler {
     return this.#peers.get(peer)?.isConnected === true
   }
 
-  /** Keeps a peer out that has exceeded a budget or sent what no honest node sends: each time for longer. */
-  keepOut(peer: string, now: number): void {
+  /** Keeps a peer out that has exceeded a budget or sent what no honest node sends: each time for longer. Returns the milliseconds. */
+  keepOut(peer: string, now: number): number {
     this.#now = now
-    this.#keptOut.add(peer, now)
+    return this.#keptOut.add(peer, now)
   }
 
   isKeptOut(peer: string, now: number): boolean {

@@ -12,4 +12,5 @@ export {
 export type { Introduction, NodeAddresses } from './introductions.ts'
 export type { AddressSource, DialFailed, KnownAddress, KnownPeer, KnownSession } from './known-peer.ts'
 export { ObservedAddresses } from './observed-addresses.ts'
+export { PeerBudgets } from './peer-budgets.ts'
 export { nodeIdOfPeer } from './peer-names.ts'

@@ -10,7 +10,8 @@ export class KeptOut {
   /** In the order in which they were last kept out. */
   readonly #peers = new Map<string, KeptOutPeer>()
 
-  add(peer: string, now: number): void {
+  /** Returns for how many milliseconds. */
+  add(peer: string, now: number): number {
     const { minKeepOutMs, maxKeepOutMs, keptOutPeers } = limits
     const before = this.#peers.get(peer)
     this.#peers.delete(peer)
@@ -22,6 +23,7 @@ export class KeptOut {
       if (this.#peers.size <= keptOutPeers) break
       this.#peers.delete(name)
     }
+    return ms
   }
 
   /** Until when a peer is kept out; in the past, or undefined, when it is not. */

@@ -4,12 +4,20 @@ import type { Logger } from '../../logging/index.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timer } from '../../runtime/timers.ts'
-import type { BlockCloseReason, CloseReason, Message } from '../../sync/index.ts'
+import type { Message } from '../../sync/index.ts'
 import type { BlockTransport } from '../exchange/block-replicator.ts'
 import type { Transport } from '../exchange/replicator-options.ts'
-import { type Channel, DialFailure, type Host, type Session, type SessionEnd } from '../host/index.ts'
+import {
+  type Channel,
+  DialFailure,
+  type Host,
+  type Session,
+  type SessionCloseReason,
+  type SessionEnd,
+} from '../host/index.ts'
 import { type Dialler, nodeIdOfPeer } from '../peers/index.ts'
 import type { BlockEvents, ConnectionEvents } from './connection-events.ts'
+import { KeepingOut } from './keeping-out.ts'
 import { PeerConnection } from './peer-connection.ts'
 import { PingLog } from './ping-log.ts'
 import { ReasonCounts } from './reason-counts.ts'
@@ -24,23 +32,16 @@ export interface ConnectionsOptions {
   readonly changed: () => void
 }
 
-/** Reasons to close a session that are not the fault of the peer. */
-const innocent: ReadonlySet<CloseReason | BlockCloseReason> = new Set([
-  'silent',
-  'unknownRequiredFeature',
-  // A request that was given up is not cancelled, so a peer behind a slow link asks for more than it waits for.
-  'tooManyRequests',
-])
-
 /** One session per peer: dialled as the dialler decides, doubles closed, messages encoded and decoded. */
 export class Connections implements Transport, BlockTransport {
   readonly #options: ConnectionsOptions
   readonly #pings: PingLog
   /** By peer. */
   readonly #connections = new Map<string, PeerConnection>()
-  readonly #counts = { dials: 0, keptOut: 0, sentBytes: 0, receivedBytes: 0 }
+  readonly #counts = { dials: 0, sentBytes: 0, receivedBytes: 0 }
   readonly #dialFailures = new ReasonCounts()
   readonly #closed = new ReasonCounts()
+  readonly #keepingOut: KeepingOut
   readonly #stopping = new AbortController()
   #events: ConnectionEvents | undefined
   #blocks: BlockEvents | undefined
@@ -54,6 +55,7 @@ export class Connections implements Transport, BlockTransport {
   constructor(options: ConnectionsOptions) {
     this.#options = options
     this.#pings = new PingLog(options.log, options.runtime.timers)
+    this.#keepingOut = new KeepingOut(options.dialler, options.log)
   }
 
   /** Set before the first session. */
@@ -82,6 +84,7 @@ export class Connections implements Transport, BlockTransport {
       ...this.#counts,
       dialFailures: this.#dialFailures.counts,
       closed: this.#closed.counts,
+      keptOut: this.#keepingOut.counts,
       sentBytes: open.reduce((sum, { sentBytes }) => sum + sentBytes, this.#counts.sentBytes),
       receivedBytes: open.reduce((sum, { receivedBytes }) => sum + receivedBytes, this.#counts.receivedBytes),
     }
@@ -119,6 +122,11 @@ export class Connections implements Transport, BlockTransport {
     this.#options.changed()
   }
 
+  /** Sends a message to all connected peers. */
+  sendAll(message: Message): void {
+    for (const peer of this.#connections.keys()) this.send(peer, message)
+  }
+
   /** Tells the peers another display name than the one that identify tells. */
   setDisplayName(name: string): void {
     this.#displayName = name
@@ -130,15 +138,20 @@ export class Connections implements Transport, BlockTransport {
     if (connection !== undefined && !connection.isClosing) connection.session.send('blocks', bytes)
   }
 
-  close(peer: string, reason: CloseReason | BlockCloseReason): void {
+  /** Ends the session with a peer, which is kept out unless it is innocent. */
+  close(peer: string, reason: SessionCloseReason): void {
     const connection = this.#connections.get(peer)
     if (connection === undefined || connection.isClosing) return
     connection.isClosing = true
-    if (!innocent.has(reason)) this.#keepOut(peer)
     this.#options.log.warn(`closing the connection to ${nodeIdOfPeer(peer)}: ${reason}`, {
       address: connection.session.address,
     })
-    connection.session.close(reason, !innocent.has(reason))
+    connection.session.close(reason, this.#keepingOut.add(peer, reason, this.#now))
+  }
+
+  /** The host has found frames of a peer malformed, and has closed the connection. */
+  misbehaved(peer: string): void {
+    this.#keepingOut.add(peer, 'malformedMessage', this.#now)
   }
 
   pause(peer: string, isPaused: boolean): void {
@@ -245,7 +258,7 @@ export class Connections implements Transport, BlockTransport {
     this.#counts.receivedBytes += receivedBytes
     this.#closed.add(reason)
     // The host has found malformed frames.
-    if (!connection.isClosing && by === 'this node' && code === 'malformedMessage') this.#keepOut(peer)
+    if (!connection.isClosing && by === 'this node' && code === 'malformedMessage') this.misbehaved(peer)
     connection.isClosing = true
     dialler.disconnected(peer, connection.id, reason, this.#now)
     if (this.#connections.get(peer) === connection) {
@@ -253,11 +266,6 @@ export class Connections implements Transport, BlockTransport {
       this.#forget(connection)
     }
     this.wake()
-  }
-
-  #keepOut(peer: string): void {
-    this.#options.dialler.keepOut(peer, this.#now)
-    this.#counts.keptOut++
   }
 
   #forget({ session: { peer } }: PeerConnection): void {

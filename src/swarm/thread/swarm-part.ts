@@ -1,18 +1,17 @@
-import { formatStreamId, nodeIdOf, type PublicKey, parsePrivateKey } from '../../identity/index.ts'
+import { parsePrivateKey } from '../../identity/index.ts'
 import { LogFilter, Logger, type LogLines } from '../../logging/index.ts'
-import type { StreamKey } from '../../protocol/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { ThreadName } from '../../store/index.ts'
 import { LinkedLog } from '../../store/linked/index.ts'
-import type { Effect } from '../../sync/index.ts'
 import { Replicator } from '../exchange/replicator.ts'
 import { Host } from '../host/index.ts'
-import { Dialler, type Discovery, nodeIdOfPeer } from '../peers/index.ts'
+import { Dialler, type Discovery, nodeIdOfPeer, PeerBudgets } from '../peers/index.ts'
 import { BlockPart } from './block-part.ts'
 import { Connections } from './connections.ts'
 import { FailureLog } from './failure-log.ts'
 import { initialPeersOf } from './initial-peers.ts'
 import { RemoteGate } from './remote-gate.ts'
+import { reportText } from './report-text.ts'
 import { type SettingStep, SettingSteps } from './setting-steps.ts'
 import { SnapshotSource } from './snapshot-source.ts'
 import type { FromSwarm, SwarmSettings, SwarmStart, ThreadNotice, ToSwarm } from './thread-messages.ts'
@@ -20,6 +19,8 @@ import type { FromSwarm, SwarmSettings, SwarmStart, ThreadNotice, ToSwarm } from
 type Post = (message: FromSwarm) => void
 
 interface Parts {
+  /** The public key of this node. */
+  readonly key: Uint8Array
   readonly lines: LogLines
   readonly log: Logger
   readonly failures: FailureLog
@@ -66,6 +67,11 @@ export class SwarmPart {
       areConnected: (peer, other) => replicator?.areConnected(peer, other) === true,
       changed: () => snapshots?.changed(),
     })
+    const budgets = new PeerBudgets()
+    const charge = (peer: string, work: Parameters<PeerBudgets['charge']>[1]): void => {
+      const exceeded = budgets.charge(peer, work, clock.steadyMs())
+      if (exceeded !== undefined) connections.close(peer, exceeded)
+    }
     replicator = new Replicator({
       topic,
       node: key.publicKey,
@@ -80,10 +86,14 @@ export class SwarmPart {
       onReport: (report) => log.warn(reportText(report)),
       onLearned: ({ peer, nodes }) => {
         for (const { node, addresses } of nodes)
-          dialler.learned(Buffer.from(node).toString('latin1'), addresses, 'introduced', clock.steadyMs(), peer)
+          dialler.told(peer, Buffer.from(node).toString('latin1'), addresses, clock.steadyMs())
         connections.wake()
       },
-      onChunk: (peer, chunk) => snapshots?.processed(peer, chunk),
+      onChunk: (peer, chunk) => {
+        snapshots?.processed(peer, chunk)
+        charge(peer, chunk)
+      },
+      onRecords: (peer, inVain) => charge(peer, { inVain, newStream: undefined }),
       onFailure: (error) => failures.add('replication', error),
       onRemovalFailure: (error) => failures.add('removal', error),
     })
@@ -132,6 +142,7 @@ export class SwarmPart {
           connections.add(session)
         },
         onObserved: (peer, address) => source.observed(peer, address),
+        onMisbehaviour: (peer) => connections.misbehaved(peer),
         accepts: (peer) => !dialler.isKeptOut(peer, clock.steadyMs()),
         onInboundFailure: (address, reason) => {
           log.debug(`an inbound connection failed: ${reason}`, { address })
@@ -145,6 +156,7 @@ export class SwarmPart {
         return listening.addresses
       })
       const parts = {
+        key: key.publicKey,
         lines,
         log,
         failures,
@@ -223,7 +235,7 @@ export class SwarmPart {
       { of: ['gossipMs', 'pingTimeoutMs'], apply: (settings) => replicator.setTimes(settings) },
       { of: ['isReadOnly'], apply: ({ isReadOnly }) => replicator.setReadOnly(isReadOnly) },
       { of: ['mdns'], apply: ({ mdns }) => host.setMdns(mdns) },
-      { of: ['announceAddresses'], apply: ({ announceAddresses }) => host.setAnnounce(announceAddresses) },
+      { of: ['announceAddresses'], apply: ({ announceAddresses }) => this.#announce(announceAddresses) },
       { of: ['initialPeers'], apply: ({ initialPeers }) => this.#setInitialPeers(initialPeers) },
       {
         of: ['announceAddresses', 'lowLatencyMs', 'highLatencyMs'],
@@ -232,6 +244,13 @@ export class SwarmPart {
         },
       },
     ]
+  }
+
+  /** Peers that are connected are told at once; the others by identify when they connect. */
+  #announce(addresses: readonly string[]): void {
+    const { host, connections, key } = this.#parts
+    host.setAnnounce(addresses)
+    connections.sendAll({ is: 'addresses', nodes: [{ node: key, addresses: host.announced }] })
   }
 
   #discovered({ peer, address, isNew }: Discovery): void {
@@ -262,15 +281,4 @@ function threadWatch(post: Post) {
     (thread: ThreadName, error?: Error): void =>
       post({ is: 'thread', notice: { thread, is, reason: error?.message ?? '' } })
   return { started: tell('started'), ended: tell('ended'), startFailed: tell('startFailed') }
-}
-
-function reportText({ is, stream, peer }: Extract<Effect, { do: 'report' }>): string {
-  const name = streamName(stream)
-  if (is === 'fork') return `${nodeIdOfPeer(peer)} has evidence that the stream ${name} was forked: it is frozen`
-  if (is === 'own-stream-ahead') return `${nodeIdOfPeer(peer)} has more events of the own stream ${name} than this node`
-  return `${nodeIdOfPeer(peer)} has events of ${name} from the future: they wait until the clock has reached them`
-}
-
-function streamName({ node, number }: StreamKey): string {
-  return formatStreamId({ node: nodeIdOf(node as PublicKey), number: BigInt(number) })
 }

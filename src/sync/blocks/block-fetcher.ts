@@ -1,9 +1,10 @@
 import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import type { BlockEffect, BlockOutcome, StoreBlock } from './block-effects.ts'
-import { type BlockKey, type BlockPeer, keyOfCid } from './block-peer.ts'
+import { type BlockKey, type BlockPeer, keyOfCid, secondSourceAt } from './block-peer.ts'
+import { bestSource, isDoubtful } from './block-sources.ts'
 import { WantScan } from './want-scan.ts'
-import { type Want, Wants } from './wants.ts'
+import { isInProgress, type Want, Wants } from './wants.ts'
 
 export interface FetcherOptions {
   /** Milliseconds without an answer after which another peer is asked. */
@@ -21,7 +22,7 @@ export interface WantList {
   readonly hasRoom: boolean
 }
 
-/** Decides which blocks to ask for, and from whom. A block is asked for from one peer at a time. */
+/** Decides which blocks to ask for, and from whom: from one peer, and from a second one if the first lets it wait. */
 export class BlockFetcher {
   readonly #options: FetcherOptions
   readonly #peers: ReadonlyMap<string, BlockPeer>
@@ -48,7 +49,10 @@ export class BlockFetcher {
     if (this.#peers.size === 0) return Number.POSITIVE_INFINITY
     let at = Math.min(this.#scan.dueAt, this.#retryAt)
     for (const peer of this.#peers.values())
-      for (const { askedAt } of peer.open.values()) at = Math.min(at, this.#deadline(peer, askedAt))
+      for (const request of peer.open.values()) {
+        at = Math.min(at, this.#deadline(peer, request.askedAt))
+        if (!request.isSecondTried) at = Math.min(at, secondSourceAt(peer, request))
+      }
     return at
   }
 
@@ -66,10 +70,7 @@ export class BlockFetcher {
   /** No download waits for a block any more. */
   unask(cid: Uint8Array): BlockEffect[] {
     const key = keyOfCid(cid)
-    const peer = this.#wants.unask(key)
-    if (peer === undefined) return []
-    this.#peers.get(peer)?.withdraw(key)
-    return [cancel(peer, [cid])]
+    return this.#wants.unask(key).map((peer) => this.#cancel(peer, key, cid))
   }
 
   /** The store has listed wanted blocks. */
@@ -90,11 +91,10 @@ export class BlockFetcher {
     const want = this.#wants.get(key)
     // An answer after the time-out is still of use, unless the block is being stored or too many are.
     if (want === undefined || want.isStoring || !this.#wants.canStore(want)) return []
-    const asked = want.peer === undefined || want.peer === peer.name ? undefined : this.#peers.get(want.peer)
-    asked?.withdraw(key)
+    const others = [...want.peers].filter((name) => name !== peer.name)
     this.#wants.storing(want)
     const store = { do: 'storeBlock', from: peer.name, cid, bytes, isAsked: this.#wants.isAsked(key) } as const
-    return asked === undefined ? [store] : [store, cancel(asked.name, [cid])]
+    return [store, ...others.map((name) => this.#cancel(name, key, cid))]
   }
 
   /** A received block was given to the store. `newWants` are blocks that are wanted because of it. */
@@ -170,7 +170,7 @@ export class BlockFetcher {
   /** Asks peers for wanted blocks, and the store for more of them. */
   request(now: number): BlockEffect[] {
     if (this.#peers.size === 0) return []
-    const requests = this.#isStopped ? [] : this.#assign(now)
+    const requests = this.#isStopped ? [] : [...this.#assign(now), ...this.#askSecond(now)]
     this.#retryAt = this.#isStopped ? Number.POSITIVE_INFINITY : this.#nextRetry(now)
     const from = this.#scan.next(this.#isStopped ? Number.POSITIVE_INFINITY : this.#wants.waiting, now)
     return from === undefined ? requests : [...requests, { do: 'listWants', from }]
@@ -182,34 +182,50 @@ export class BlockFetcher {
     const most = this.#isProbing ? 1 : limits.blockRequests
     for (const want of this.#wants.inOrder()) {
       if (this.#wants.inProgress >= most || free.size === 0) break
-      if (want.peer !== undefined || want.isStoring) continue
-      const peer = this.#source(free, want.key, now)
+      if (isInProgress(want)) continue
+      const peer = bestSource(free, want.key, now, this.#options.random)
       if (peer === undefined) {
         if (!this.#mayArrive(want, now)) this.#wants.drop(want)
         continue
       }
-      peer.ask(want.key, want.cid, now)
-      this.#wants.request(want, peer.name)
+      this.#ask(peer, want, asks, now)
       if (peer.capacity(now) <= 0) free.delete(peer)
-      const cids = asks.get(peer.name) ?? []
-      cids.push(want.cid)
-      asks.set(peer.name, cids)
     }
     assert(this.#wants.inProgress <= limits.blockRequests, 'requests for blocks are within their limit')
-    return [...asks].map(([to, cids]) => ({ do: 'send', to, message: { is: 'wantBlocks', cids } }))
+    return requestsOf(asks)
   }
 
-  /** The peer to ask for a block: one that says that it has it, then the one with the fewest open requests. */
-  #source(free: ReadonlySet<BlockPeer>, key: BlockKey, now: number): BlockPeer | undefined {
-    let best: BlockPeer | undefined
-    let bestCost = Number.POSITIVE_INFINITY
-    for (const peer of free) {
-      if (!peer.mayHave(key, now)) continue
-      // A random number below 1 spreads requests over peers with the same load.
-      const cost = (peer.has.has(key) ? 0 : 1000) + peer.open.size + this.#options.random()
-      if (cost < bestCost) [best, bestCost] = [peer, cost]
+  /** Asks a second peer for blocks that a first one lets wait. The first answer counts. */
+  #askSecond(now: number): BlockEffect[] {
+    const asks = new Map<string, Uint8Array[]>()
+    const peers = [...this.#peers.values()]
+    let room = limits.blockRequests - peers.reduce((sum, { open }) => sum + open.size, 0)
+    for (const first of peers) {
+      let asked = 0
+      for (const [key, request] of first.open) {
+        if (secondSourceAt(first, request) > now) continue
+        request.isSecondTried = true
+        const want = this.#wants.get(key)
+        if (want !== undefined && want.peers.size > 1) asked++
+        // A link that is only slow would carry everything twice.
+        if (want === undefined || want.peers.size > 1 || room <= 0 || asked >= limits.secondBlockSources) continue
+        const free = peers.filter((peer) => peer !== first && peer.capacity(now) > 0 && !isDoubtful(peer, now))
+        const second = bestSource(free, key, now, this.#options.random)
+        if (second === undefined) continue
+        this.#ask(second, want, asks, now)
+        asked++
+        room--
+      }
     }
-    return best
+    return requestsOf(asks)
+  }
+
+  #ask(peer: BlockPeer, want: Want, asks: Map<string, Uint8Array[]>, now: number): void {
+    peer.ask(want.key, want.cid, now)
+    this.#wants.request(want, peer.name)
+    const cids = asks.get(peer.name) ?? []
+    cids.push(want.cid)
+    asks.set(peer.name, cids)
   }
 
   /** Whether any peer that answers may have a block. Others are asked after the next scan. */
@@ -221,8 +237,9 @@ export class BlockFetcher {
   /** When a peer that lacks a block that a download waits for, or that is paused, may be asked again. */
   #nextRetry(now: number): number {
     let at = Number.POSITIVE_INFINITY
-    for (const { key, peer: asked, isStoring } of this.#wants.asked()) {
-      if (asked !== undefined || isStoring) continue
+    for (const want of this.#wants.asked()) {
+      if (isInProgress(want)) continue
+      const { key } = want
       for (const { lacks, pausedUntil } of this.#peers.values()) {
         const later = Math.max(lacks.get(key) ?? now, pausedUntil)
         if (later > now) at = Math.min(at, later)
@@ -258,9 +275,18 @@ export class BlockFetcher {
 
   #releaseFrom(peer: string, key: BlockKey): void {
     const want = this.#wants.get(key)
-    assert(want?.peer === peer, 'an open request is that of a wanted block')
-    this.#wants.release(want)
+    assert(want?.peers.has(peer) === true, 'an open request is that of a wanted block')
+    this.#wants.withdraw(want, peer)
   }
+
+  #cancel(peer: string, key: BlockKey, cid: Uint8Array): BlockEffect {
+    this.#peers.get(peer)?.withdraw(key)
+    return cancel(peer, [cid])
+  }
+}
+
+function requestsOf(asks: ReadonlyMap<string, readonly Uint8Array[]>): BlockEffect[] {
+  return [...asks].map(([to, cids]) => ({ do: 'send', to, message: { is: 'wantBlocks', cids } }))
 }
 
 function cancel(to: string, cids: readonly Uint8Array[]): BlockEffect {

@@ -41,11 +41,18 @@ export class RecentKeys<V> {
 }
 
 /** A request to a peer for a block. */
-interface OpenRequest {
+export interface OpenRequest {
   readonly cid: Uint8Array
   readonly askedAt: number
   /** The number of answers of the peer at that time. */
   readonly answers: number
+  /** Whether a second peer was looked for, because this one lets it wait. */
+  isSecondTried: boolean
+}
+
+/** When a second peer is asked for a block, unless the first one answers this or another request. */
+export function secondSourceAt({ answeredAt }: BlockPeer, { askedAt }: OpenRequest): number {
+  return Math.max(askedAt, answeredAt) + limits.secondBlockSourceMs
 }
 
 /** What the exchange of blocks knows about a connected peer. */
@@ -96,7 +103,7 @@ export class BlockPeer {
 
   /** Asks it for a block. */
   ask(key: BlockKey, cid: Uint8Array, now: number): void {
-    this.open.set(key, { cid, askedAt: now, answers: this.answers })
+    this.open.set(key, { cid, askedAt: now, answers: this.answers, isSecondTried: false })
   }
 
   /** Withdraws a request. Returns whether it was open. */

@@ -6,8 +6,8 @@ import { type BlockKey, keyOfCid } from './block-peer.ts'
 export interface Want {
   readonly key: BlockKey
   readonly cid: Uint8Array
-  /** The peer that was asked for it. */
-  peer: string | undefined
+  /** The peers that were asked for it: mostly one. */
+  readonly peers: Set<string>
   /** Whether it has arrived and is being stored. */
   isStoring: boolean
   /** Whether it is wanted for itself, not only because a download waits for it. */
@@ -63,19 +63,19 @@ export class Wants {
     this.#asked.set(key, this.#wants.get(key) ?? this.#insert(cid, false))
   }
 
-  /** No download waits for a block any more. Returns the peer whose request for it is of no use now. */
-  unask(key: BlockKey): string | undefined {
+  /** No download waits for a block any more. Returns the peers whose requests for it are of no use now. */
+  unask(key: BlockKey): readonly string[] {
     const want = this.#asked.get(key)
     this.#asked.delete(key)
-    if (want === undefined || want.isListed || want.isStoring) return undefined
-    const { peer } = want
+    if (want === undefined || want.isListed || want.isStoring) return []
+    const peers = [...want.peers]
     this.delete(key)
-    return peer
+    return peers
   }
 
   /** Forgets those that no peer was asked for: the store lists them again, in a new order. */
   restart(): void {
-    for (const want of this.#wants.values()) if (want.peer === undefined && !want.isStoring) this.drop(want)
+    for (const want of this.#wants.values()) if (!isInProgress(want)) this.drop(want)
   }
 
   /** Forgets a block until the store lists it again, unless a download waits for it. */
@@ -93,34 +93,48 @@ export class Wants {
 
   /** A peer is asked for it. */
   request(want: Want, peer: string): void {
-    this.#inProgress++
-    want.peer = peer
+    if (!isInProgress(want)) this.#inProgress++
+    want.peers.add(peer)
+  }
+
+  /** A peer is not asked for it any more. */
+  withdraw(want: Want, peer: string): void {
+    if (want.peers.delete(peer) && !isInProgress(want)) this.#ended()
   }
 
   /** Whether a block that has arrived is within the limit of those in progress. */
   canStore(want: Want): boolean {
-    return want.peer !== undefined || this.#inProgress < limits.blockRequests
+    return isInProgress(want) || this.#inProgress < limits.blockRequests
   }
 
   /** It has arrived and is being stored. */
   storing(want: Want): void {
-    if (want.peer === undefined) this.#inProgress++
-    want.peer = undefined
+    if (!isInProgress(want)) this.#inProgress++
+    want.peers.clear()
     want.isStoring = true
   }
 
   /** It is neither asked for nor being stored any more. */
   release(want: Want): void {
-    if (want.peer === undefined && !want.isStoring) return
+    if (!isInProgress(want)) return
+    want.peers.clear()
+    want.isStoring = false
+    this.#ended()
+  }
+
+  #ended(): void {
     this.#inProgress--
     assert(this.#inProgress >= 0, 'no more blocks are released than were asked for')
-    want.peer = undefined
-    want.isStoring = false
   }
 
   #insert(cid: Uint8Array, isListed: boolean): Want {
-    const want = { key: keyOfCid(cid), cid, peer: undefined, isStoring: false, isListed }
+    const want: Want = { key: keyOfCid(cid), cid, peers: new Set(), isStoring: false, isListed }
     this.#wants.set(want.key, want)
     return want
   }
+}
+
+/** Whether a peer was asked for it, or it is being stored. */
+export function isInProgress({ peers, isStoring }: Want): boolean {
+  return peers.size > 0 || isStoring
 }

@@ -4,7 +4,7 @@ import { yamuxHeader } from '../../swarm/host/raw-peer.ts'
 import { eventually } from '../swarm-of.ts'
 import { WirePeer } from '../wire-peer.ts'
 import { type RawSession, rawSession } from './raw-session.ts'
-import { type Attack, assertDropped } from './victim.ts'
+import { type Attack, assertDropped, assertKeptOut } from './victim.ts'
 
 const piece = Buffer.alloc(64 * 1024)
 
@@ -13,6 +13,7 @@ const hugeMessage: Attack = async (victim) => {
   const { streams, nodeId } = await rawSession(victim)
   streams.sync.send(Buffer.from('8080808004', 'hex'))
   await assertDropped(victim, nodeId, /malformed message on the sync stream/)
+  await assertKeptOut(victim, nodeId, 'malformedMessage')
 }
 
 /** Says that a frame of yamux has a gigabyte, and sends it. */
@@ -23,7 +24,8 @@ const hugeFrame: Attack = async (victim) => {
     below.send(piece)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  await assertDropped(victim, nodeId, /connection/)
+  await assertDropped(victim, nodeId, /malformed frame of the connection/)
+  await assertKeptOut(victim, nodeId, 'malformedMessage')
 }
 
 /** Opens ten thousand streams. */
@@ -33,7 +35,8 @@ const manyStreams: Attack = async (victim) => {
     below.send(yamuxHeader(1, 1, 2 * i + 101, 0))
     if (i % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
-  await assertDropped(victim, nodeId, /connection/)
+  await assertDropped(victim, nodeId, /malformed frame of the connection/)
+  await assertKeptOut(victim, nodeId, 'malformedMessage')
 }
 
 /** Sends the largest messages on several connections at once, and completes none of them. */
@@ -91,7 +94,7 @@ const unreadAnswers: Attack = async (victim) => {
 export const frameAttacks = { hugeMessage, hugeFrame, manyStreams } as const satisfies Record<string, Attack>
 
 /** Attacks that send much. */
-export const floods = { endlessFrames } as const satisfies Record<string, Attack>
+export const frameFloods = { endlessFrames } as const satisfies Record<string, Attack>
 
 /** Attacks that last as long as the victim waits. */
 export const stalls = { mute, unfinishedMessage, unreadAnswers } as const satisfies Record<string, Attack>

@@ -3,11 +3,12 @@ import { zstdCompressSync } from 'node:zlib'
 import { CID } from 'multiformats/cid'
 import { OwnStream } from '../../../scripts/sim/hostile/own-stream.ts'
 import { format } from '../../../src/base/format.ts'
+import { limits } from '../../../src/base/limits.ts'
 import { nodeAppId } from '../../../src/identity/index.ts'
 import { ByteWriter, fullHead, heads, redactionRecords, sha256, shortHead } from '../../../src/protocol/index.ts'
 import { eventually } from '../swarm-of.ts'
 import { WirePeer, wireTopic } from '../wire-peer.ts'
-import { type Attack, assertDropped, assertStaysConnected, type Victim } from './victim.ts'
+import { type Attack, assertDropped, assertKeptOut, assertStaysConnected, type Victim } from './victim.ts'
 
 const now = (): number => Date.now() * 1000
 
@@ -43,6 +44,32 @@ function firstHead({ captured }: Victim): Uint8Array {
   const [entry] = captured.heads
   assert.ok(entry !== undefined && !entry.isFrozen, 'a head was captured')
   return fullHead(entry.head, wireTopic)
+}
+
+/** Repeats one redaction, which has no effect after the first time: each copy is verified in vain. */
+const vainRecords: Attack = async (victim) => {
+  const peer = await WirePeer.greet(victim.t, victim.node)
+  const stream = { node: peer.key.publicKey, number: 0 }
+  const ranges = [{ first: 0, count: 1 }]
+  const record = redactionRecords.sign({ topic: wireTopic, stream, ranges, time: now() }, peer.key)
+  const redactions = Array.from({ length: limits.redactionsPerCall }, () => record)
+  const message = { is: 'records', id: 0, stream, prune: undefined, redactions, next: undefined } as const
+  for (let sent = 0; sent <= limits.verificationsInVain * 4; sent += redactions.length) peer.send(message)
+  await assertDropped(victim, peer.nodeId, /too many verifications of what changes nothing/)
+  await assertKeptOut(victim, peer.nodeId, 'tooManyVerifications')
+}
+
+/** Makes up streams without end. They have numbers that no node may use, so that none of them takes a slot. */
+const madeUpStreams: Attack = async (victim) => {
+  const peer = await WirePeer.greet(victim.t, victim.node)
+  const first = format.streamsPerNode
+  for (let number = first; number < first + 1.25 * limits.newStreamsPerHour && peer.closed === undefined; number++) {
+    peer.send({ is: 'push', chunk: new OwnStream(peer.key, number, wireTopic).append(['1'], now(), 1).chunk })
+    // The victim is slower, and the queue of a session is bounded.
+    if (number % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await assertDropped(victim, peer.nodeId, /too many new streams within an hour/)
+  await assertKeptOut(victim, peer.nodeId, 'tooManyStreams')
 }
 
 /** Signs a redaction of the events of another node. */
@@ -85,18 +112,16 @@ const decompressionBomb: Attack = async (victim) => {
   await assertDropped(victim, peer.nodeId, /bad chunk|malformed message/)
 }
 
-/** Asks for more than a node answers at the same time: most get `nothing`, and none is kept. */
+/** Asks for far more than a node answers at the same time: for one stream, and for many. */
 const endlessRequests: Attack = async (victim) => {
-  const peer = await WirePeer.greet(victim.t, victim.node)
   const { stream } = heads.decode(firstHead(victim))
-  const count = 10_000
-  for (let id = 1; id <= count; id++) peer.send({ is: 'want', id, stream, from: 0, bytes: 2 ** 40 })
-  const answered = () => peer.frames.length >= count && peer.all('nothing').length + peer.all('chunk').length >= count
-  await eventually(
-    () => (answered() ? true : undefined),
-    () => 'requests are not answered',
-  )
-  await peer.stop()
+  for (const isOneStream of [true, false]) {
+    const peer = await WirePeer.greet(victim.t, victim.node)
+    const of = (id: number) => (isOneStream ? stream : { ...stream, number: id % format.streamsPerNode })
+    for (let id = 1; id <= 10_000; id++) peer.send({ is: 'want', id, stream: of(id), from: 0, bytes: 2 ** 40 })
+    await assertDropped(victim, peer.nodeId, /too many requests/)
+    await assertKeptOut(victim, peer.nodeId, 'tooManyRequests')
+  }
 }
 
 /** Sends bytes that are no message. */
@@ -127,6 +152,7 @@ const wrongBlock: Attack = async (victim) => {
 export const messageAttacks = {
   replays,
   endlessRecords,
+  vainRecords,
   foreignRedaction,
   falseEvidence,
   decompressionBomb,
@@ -134,3 +160,6 @@ export const messageAttacks = {
   garbage,
   wrongBlock,
 } as const satisfies Record<string, Attack>
+
+/** Attacks that send much. */
+export const messageFloods = { madeUpStreams } as const satisfies Record<string, Attack>

@@ -63,6 +63,19 @@ export async function assertDropped({ node }: Victim, nodeId: string, reason: Re
   )
 }
 
+/** The victim keeps a peer out that it has dropped, and counts it by its reason. */
+export async function assertKeptOut({ node }: Victim, nodeId: string, reason: string): Promise<void> {
+  assert.match(node.log, new RegExp(`keeping ${nodeId.replaceAll('.', '\\.')} out for [0-9]+ s: ${reason}`))
+  await eventually(
+    async () =>
+      new RegExp(`^shoal_swarm_kept_out_total\\{.*reason="${reason}".*\\} [1-9]`, 'm').test(await metrics(node))
+        ? true
+        : undefined,
+    () => `no peer is kept out for ${reason}`,
+    patienceMs,
+  )
+}
+
 /** The victim answers, so that everything before was processed. */
 export async function assertStaysConnected(peer: WirePeer, id = 77): Promise<void> {
   peer.send({ is: 'ping', id })

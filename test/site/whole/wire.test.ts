@@ -102,6 +102,7 @@ test('nodes of other versions', async (t) => {
     peer.send({ is: 'hello', version: 2, features: [], required: ['teleport'], time: Date.now() * 1000 })
     assert.match(await peer.untilClosed(), /a required feature is not known/)
     await untilLogged(node, /unknownRequiredFeature/)
+    await untilLogged(node, /requires what this version cannot do: "/)
     // It is not kept out: its next version may be another one.
     assert.deepEqual((await capture(t, node)).heads, [])
   })

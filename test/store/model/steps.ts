@@ -196,9 +196,30 @@ export const sequences: fc.Arbitrary<Step[]> = fc
   )
   .map(([own, foreign, steps]) => [own, foreign, ...steps])
 
-/** Chunks that arrive out of order, after the first one: only then they wait, which is rare in a random sequence. */
-export const outOfOrder: Step[] = [
+const everything: QuerySpec = { anyOf: [{ tags: [] }], order: 'asc', lower: null, upper: null }
+
+/**
+ * A sequence in which every operation has every outcome: some are rare in random ones. Chunks wait when they arrive out of
+ * order after the first one, and a stream of which nothing has arrived is pruned only with the head of its checkpoint.
+ */
+export const everyOutcome: Step[] = [
+  { kind: 'append', batches: [{ stream: 0, count: 3000, style: 'both' }] },
   { kind: 'others write', source: 0, batches: [{ stream: 0, count: 3000, style: 'both' }] },
   { kind: 'collect', stream: 0, part: 'all' },
   { kind: 'deliver all', reversed: true },
+  { kind: 'redact', stream: 0, offsets: [2500] },
+  { kind: 'others redact', stream: 0, offset: 5, sendsRecord: true },
+  { kind: 'reopen' },
+  { kind: 'query', query: { ...everything, anyOf: [{ tags: [{ text: 'never' }] }] } },
+  { kind: 'query', query: { ...everything, lower: [1], upper: null } },
+  { kind: 'query', query: { ...everything, lower: null, upper: [2000] } },
+  {
+    kind: 'query during',
+    queries: [everything],
+    writes: [{ kind: 'append', batches: [{ stream: 0, count: 10, style: 'both' }] }],
+    atOnce: false,
+  },
+  { kind: 'query during', queries: [everything], writes: [{ kind: 'prune', stream: 0, pick: 0 }], atOnce: false },
+  { kind: 'others write', source: 0, batches: [{ stream: 2, count: 1100, style: 'none' }] },
+  { kind: 'others prune', stream: 1, pick: 0, withHead: false },
 ]

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endFrame, type Frame, FrameReader, lengthPrefix } from '../../../src/swarm/host/frames.ts'
 import { SendQueue } from '../../../src/swarm/host/send-queue.ts'
+import { collectGarbage } from '../../support/collect-garbage.ts'
 import * as fc from '../../support/property.ts'
 
 function framesOf(reader: FrameReader): Frame[] {
@@ -94,8 +95,48 @@ test('a claimed length takes no memory before its bytes arrive', () => {
   const before = process.memoryUsage().arrayBuffers
   assert.equal(reader.next(), undefined)
   assert.ok(process.memoryUsage().arrayBuffers - before < 1024 * 1024)
-  assert.equal(reader.waitingBytes, 10)
+  assert.equal(reader.heldBytes, 4096)
   assert.equal(reader.isWithinFrame, true)
+})
+
+test('an incomplete message takes little more memory than the bytes that have arrived', () => {
+  const length = 2 ** 20
+  const cuts = fc.array(fc.integer({ min: 1, max: 100_000 }), { minLength: 1, maxLength: 30 })
+  fc.assert(
+    fc.property(cuts, (sizes) => {
+      const reader = new FrameReader(length)
+      const sent = Buffer.alloc(length, 'message')
+      reader.push(lengthPrefix(length))
+      let arrived = 0
+      for (let i = 0; arrived < length; i++) {
+        const piece = sent.subarray(arrived, arrived + (sizes[i % sizes.length] ?? 1))
+        arrived += piece.length
+        reader.push(piece)
+        const frame = reader.next()
+        if (arrived === length) assert.ok(frame?.is === 'message' && frame.bytes.equals(sent))
+        else {
+          assert.equal(frame, undefined)
+          assert.ok(reader.heldBytes <= Math.min(length, 4096 + 2 * arrived, arrived + 65_536), `${reader.heldBytes}`)
+        }
+      }
+      assert.deepEqual([reader.heldBytes, reader.isWithinFrame], [0, false])
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('a message that arrives byte by byte takes no more memory than one in large pieces', () => {
+  const reader = new FrameReader(2 ** 28 - 1)
+  reader.push(lengthPrefix(2 ** 27))
+  const before = process.memoryUsage()
+  for (let i = 0; i < 300_000; i++) {
+    reader.push(Buffer.of(1))
+    assert.equal(reader.next(), undefined)
+  }
+  assert.ok(reader.heldBytes <= 300_000 + 65_536)
+  collectGarbage()
+  const after = process.memoryUsage()
+  assert.ok(after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers < 4 * 1024 * 1024)
 })
 
 test('a message does not share memory with the bytes that it arrived in', () => {

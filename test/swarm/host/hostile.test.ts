@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import type { Connection, Stream } from '@libp2p/interface'
+import type { Connection, Libp2p, MessageStream, Stream } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
 import { limits } from '../../../src/base/limits.ts'
 import { type Runtime, systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { lengthPrefix } from '../../../src/swarm/host/frames.ts'
+import { boundedYamux } from '../../../src/swarm/host/muxer.ts'
 import { encodeOpening } from '../../../src/swarm/host/opening.ts'
 import { ciphersInUse } from '../../../src/swarm/host/protected-connection.ts'
 import { collectGarbage } from '../../support/collect-garbage.ts'
@@ -28,6 +29,8 @@ const channels = ['live', 'sync', 'blocks'] as const
 
 interface RawSession {
   readonly connection: Connection
+  /** The bytes below yamux. */
+  readonly below: MessageStream
   readonly streams: Record<(typeof channels)[number], Stream>
   readonly at: Received
 }
@@ -36,16 +39,39 @@ function framed(bytes: Uint8Array): Buffer {
   return Buffer.concat([Buffer.of(bytes.length), bytes])
 }
 
+/** A peer with yamux, and the bytes below it as soon as it is connected. */
+async function frameWriter(t: TestScope): Promise<{ node: Libp2p; below: () => MessageStream }> {
+  let below: MessageStream | undefined
+  const factory = boundedYamux()()
+  const node = await rawPeer(t, () => ({
+    protocol: factory.protocol,
+    createStreamMuxer(connection) {
+      below = connection
+      return factory.createStreamMuxer(connection)
+    },
+  }))
+  const connected = (): MessageStream => {
+    assert.ok(below !== undefined, 'the peer is connected')
+    return below
+  }
+  return { node, below: connected }
+}
+
 /** A session with a host whose streams the test writes to directly. */
 async function rawSession(t: TestScope, host: TestHost): Promise<RawSession> {
-  const node = await rawPeer(t)
+  const { node, below } = await frameWriter(t)
   const connection = await node.dial(multiaddr(host.address))
   const open = (channel: string) => connection.newStream(`/shoal/${channel}/1`)
   const streams = { live: await open('live'), sync: await open('sync'), blocks: await open('blocks') }
   for (const stream of Object.values(streams)) stream.addEventListener('message', () => {})
   streams.live.send(framed(encodeOpening({ topic: 'test-topic' })))
   const name = Buffer.from(node.peerId.toCID().multihash.digest.subarray(4)).toString('latin1')
-  return { connection, streams, at: await eventually(() => host.sessions.find(({ session }) => session.peer === name)) }
+  return {
+    connection,
+    below: below(),
+    streams,
+    at: await eventually(() => host.sessions.find(({ session }) => session.peer === name)),
+  }
 }
 
 /** Another peer can still use the host. */
@@ -107,6 +133,40 @@ for (const [name, bytes, problem] of [
     assert.deepEqual(at.closed?.end, { by: 'this node', code: 'malformedMessage' })
     assert.match(at.closed?.reason ?? '', problem)
     await assertServes(t, host)
+  })
+
+for (const [name, frames, problem] of [
+  ['a yamux frame of a gigabyte', [yamuxHeader(0, 0, 1, 2 ** 30)], /1073741824 bytes/],
+  ['an unknown kind of yamux frame', [yamuxHeader(9, 0, 1, 5)], /malformed frame of the connection/],
+  [
+    'too many streams',
+    Array.from({ length: limits.streamsOfConnection + 1 }, (_, i) => yamuxHeader(1, 1, 2 * i + 101, 0)),
+    /more than 64 streams/,
+  ],
+] as const)
+  test(`${name} within a session is the fault of the peer`, async (t) => {
+    const host = await TestHost.start(t)
+    const { below, at } = await rawSession(t, host)
+    for (const frame of frames) below.send(frame)
+    await eventually(() => at.closed !== undefined)
+    assert.deepEqual(at.closed?.end, { by: 'this node', code: 'malformedMessage' })
+    assert.match(at.closed?.reason ?? '', problem)
+  })
+
+for (const [name, opening] of [
+  ['whose first message is too long', lengthPrefix(limits.openingMessageBytes + 1)],
+  ['whose first message is malformed', framed(Buffer.of(0))],
+] as const)
+  test(`a peer ${name} is reported, to be kept out`, async (t) => {
+    const reported: string[] = []
+    const host = await TestHost.start(t, { onMisbehaviour: (peer) => reported.push(peer) })
+    const node = await rawPeer(t)
+    const connection = await node.dial(multiaddr(host.address))
+    const live = await connection.newStream('/shoal/live/1')
+    live.send(opening)
+    await eventually(() => host.failures.length === 1)
+    assert.match(host.failures[0]?.reason ?? '', /malformed/)
+    assert.deepEqual(reported, [Buffer.from(node.peerId.toCID().multihash.digest.subarray(4)).toString('latin1')])
   })
 
 test('a message that is not completed in time closes the session', async (t) => {

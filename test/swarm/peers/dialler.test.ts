@@ -394,3 +394,20 @@ test('what a node says of itself replaces what it said before', () => {
     [other],
   )
 })
+
+test('a connected peer that tells other addresses of its own replaces the earlier ones', () => {
+  const node = dialler()
+  const addressesOf = (name: string): string[] | undefined =>
+    node
+      .snapshot()
+      .find(({ peer }) => peer === name)
+      ?.addresses.map((known) => known.address)
+  node.connected(low, { id: 1, direction: 'inbound', address }, 0)
+  node.learned(low, ['/ip4/10.0.0.9/tcp/4001'], 'identify', 0)
+  node.told(low, low, ['/ip4/10.0.0.9/tcp/4002'], 1)
+  assert.deepEqual(addressesOf(low), ['/ip4/10.0.0.9/tcp/4002'])
+  // What it says of others is added to what is known of them.
+  node.learned(high, [other], 'mdns', 1)
+  node.told(low, high, ['/ip4/10.0.0.8/tcp/4001'], 2)
+  assert.deepEqual(addressesOf(high), [other, '/ip4/10.0.0.8/tcp/4001'])
+})

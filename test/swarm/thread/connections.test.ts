@@ -156,8 +156,9 @@ for (const [reason, isKeptOut] of [
   ['badHead', true],
   ['badRecord', true],
   ['malformedMessage', true],
-  // An honest peer behind a slow link.
-  ['tooManyRequests', false],
+  ['tooManyVerifications', true],
+  ['tooManyStreams', true],
+  ['tooManyRequests', true],
   ['silent', false],
 ] as const)
   test(`a peer that is closed for '${reason}' is ${isKeptOut ? '' : 'not '}kept out`, async () => {
@@ -175,8 +176,12 @@ test('a peer whose frames the host has found malformed is kept out', async () =>
   await settled()
   a.sessions[0]?.end('malformed message on the sync stream', { by: 'this node', code: 'malformedMessage' })
   await settled()
+  assert.ok(
+    a.log.some((line) => /WARN.* keeping .* out for 60 s: malformedMessage/.test(line)),
+    a.log.join(''),
+  )
   assert.equal(a.dialler.isKeptOut(b.name, runtime.clock.steadyMs()), true)
-  assert.equal(a.connections.counters.keptOut, 1)
+  assert.deepEqual(a.connections.counters.keptOut, { malformedMessage: 1 })
 })
 
 test('a peer that is gone is told once, and dialled again later', async () => {
@@ -267,7 +272,7 @@ test('a peer that sends a malformed message is closed, named in the log, and kep
     a.log.some((line) => line.includes('WARN') && line.includes('malformedMessage')),
     a.log.join(''),
   )
-  assert.equal(a.connections.counters.keptOut, 1)
+  assert.deepEqual(a.connections.counters.keptOut, { malformedMessage: 1 })
   runtime.timers.advance(1000)
   assert.equal(a.host.dials.length, 1)
 })
