@@ -2,11 +2,15 @@ import type { Route } from '../../api/index.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
 import { type SettingsParts, settingsRoutes } from './settings.ts'
 import { type StoreParts, storeRoutes } from './store.ts'
+import { userRoutes } from './users.ts'
+
+export type { Inspected, InspectedPeer } from './inspected.ts'
+export { sessionRoutes, tokenOf } from './session.ts'
 
 /** The dependencies of the admin routes. */
 export interface AdminParts extends NodeParts, SettingsParts, StoreParts {}
 
 /** The routes of the admin interface that need authorization: on its port a session, on the control socket none. */
 export function controlRoutes(parts: AdminParts): Route[] {
-  return [...nodeRoutes(parts), ...settingsRoutes(parts), ...storeRoutes(parts)]
+  return [...nodeRoutes(parts), ...settingsRoutes(parts), ...userRoutes(parts), ...storeRoutes(parts)]
 }
