@@ -2,15 +2,19 @@ import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
 import { collect, done, type Finish, group, leaf, type Options, workingDir } from './command.ts'
+import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
+import { usersCommand } from './users-commands.ts'
 
 /** The command line: commands and options. The implementation of a command is loaded when it runs. */
 export function program(finish: Finish, json: boolean): Command {
   const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
   root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
   root.addCommand(runCommand(finish))
+  root.addCommand(nodesCommand(finish))
   root.addCommand(settingsCommand(finish))
+  root.addCommand(usersCommand(finish))
   root.addCommand(filesCommand(finish))
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))

@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander'
+import { ShoalError } from '../base/errors.ts'
 import { dataFolder, defaultFolder } from './environment.ts'
+import type { NamedNode } from './on-node.ts'
 import { type Result, report, type Streamed } from './output.ts'
 
 /** Takes the exit code of the command that ran. */
@@ -22,6 +24,27 @@ export function done(
 
 export function folderOf(options: Options): string {
   return dataFolder(options['workingDir'] as string | undefined)
+}
+
+/** The node that a command names: by its address, or by its data folder. */
+export function namedNode(options: Options, node: unknown): NamedNode {
+  if (node !== undefined && options['workingDir'] !== undefined)
+    throw new ShoalError('ERR_INVALID_INPUT', 'A node and --working-dir exclude each other.')
+  return {
+    folder: folderOf(options),
+    node: node as string | undefined,
+    identity: options['identity'] as string | undefined,
+  }
+}
+
+export const nodeHelp =
+  'address of the admin port (host, host:port, URL or multiaddress; default port 4458) or data folder (default: the working directory)'
+
+export function identity(): Option {
+  return new Option(
+    '-i, --identity <key-or-file>',
+    'private key of the user, or its file, for an address (env: SHOAL_IDENTITY)',
+  )
 }
 
 export function workingDir(what = 'data folder'): Option {

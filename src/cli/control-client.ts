@@ -10,7 +10,13 @@ export class NoNode extends Error {
   override readonly name = 'NoNode'
 }
 
-export interface ControlRequest {
+/** A client of a running node: through its control socket, or its admin port. */
+export interface NodeClient {
+  /** Sends a request. Throws the error of an error response. */
+  request<T>(sent: NodeRequest): Promise<T>
+}
+
+export interface NodeRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** The path below `/api/v2/admin`, with its query string. */
   readonly path: string
@@ -22,7 +28,7 @@ export interface ControlRequest {
 }
 
 /** A client for the control socket of a data folder. */
-export class ControlClient {
+export class ControlClient implements NodeClient {
   readonly #folder: string
   readonly #answerMs: number
 
@@ -32,7 +38,7 @@ export class ControlClient {
   }
 
   /** Sends a request. Throws the error of an error response, and `NoNode` if it is certain that nothing was done. */
-  async request<T>(sent: ControlRequest): Promise<T> {
+  async request<T>(sent: NodeRequest): Promise<T> {
     const text = sent.body === undefined ? '' : JSON.stringify(sent.body)
     const timeout = sent.isLong === true ? limits.longControlAnswerMs : this.#answerMs
     const outgoing = request({
@@ -66,7 +72,7 @@ export class ControlClient {
     return path
   }
 
-  #response(outgoing: ClientRequest, text: string, sent: ControlRequest): Promise<IncomingMessage> {
+  #response(outgoing: ClientRequest, text: string, sent: NodeRequest): Promise<IncomingMessage> {
     let isConnected = false
     return new Promise((resolve, reject) => {
       outgoing.once('socket', (socket) =>
@@ -80,7 +86,7 @@ export class ControlClient {
     })
   }
 
-  async #body(response: IncomingMessage, sent: ControlRequest): Promise<string> {
+  async #body(response: IncomingMessage, sent: NodeRequest): Promise<string> {
     try {
       return await textOf(response)
     } catch (error) {
@@ -95,7 +101,7 @@ export class ControlClient {
   }
 
   /** The connection broke before the end of the answer. Reading can be repeated; a change may have been made. */
-  #lost(error: unknown, { method, check }: ControlRequest): Error {
+  #lost(error: unknown, { method, check }: NodeRequest): Error {
     if (systemCode(error) === 'ERR_NODE_UNREACHABLE') return error as Error
     if (method === 'GET') return new NoNode(messageOf(error))
     const hint = check === undefined ? '' : ` \`${check}\` shows it.`

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { shoal } from '../support/process.ts'
 
-const groups = [[], ['settings'], ['settings', 'local'], ['files'], ['store'], ['aql']]
+const groups = [[], ['settings'], ['settings', 'local'], ['files'], ['store'], ['aql'], ['nodes'], ['users']]
 const leaves = [
   ['run'],
   ['settings', 'schema'],
