@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts'
 import { adminSignInMessage, formatPublicKey, type KeyPair, type NodeId } from '../identity/index.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { errorOf, textOf } from './api-client.ts'
-import type { NodeClient, NodeRequest } from './control-client.ts'
+import { type NodeClient, type NodeRequest, requestText } from './control-client.ts'
 import type { KnownNodes } from './known-nodes.ts'
 import type { PortAddress } from './node-address.ts'
 import {
@@ -75,15 +75,19 @@ export class AdminClient implements NodeClient {
   }
 
   async request<T>(sent: NodeRequest): Promise<T> {
-    const timeoutMs = sent.isLong === true ? limits.longControlAnswerMs : this.#timeoutMs
-    const response = await this.#responded(sent, timeoutMs)
-    const text = await this.#bodyOf(response, sent)
-    if ((response.statusCode ?? 500) >= 400) throw errorOf(text, response.statusCode)
+    const text = await this.#bodyOf(await this.stream(sent), sent)
     try {
       return JSON.parse(text) as T
     } catch {
       throw this.#notANode()
     }
+  }
+
+  async stream(sent: NodeRequest): Promise<IncomingMessage> {
+    const timeoutMs = sent.isLong === true ? limits.longControlAnswerMs : this.#timeoutMs
+    const response = await this.#responded(sent, timeoutMs)
+    if ((response.statusCode ?? 500) < 400) return response
+    throw errorOf(await this.#bodyOf(response, sent), response.statusCode)
   }
 
   /** Ends the session. */
@@ -157,7 +161,7 @@ export class AdminClient implements NodeClient {
   }
 
   async #responded(sent: NodeRequest, timeoutMs: number): Promise<IncomingMessage> {
-    const text = sent.body === undefined ? '' : JSON.stringify(sent.body)
+    const text = requestText(sent)
     const { timers } = this.#options
     return await new Promise((resolve, reject) => {
       const outgoing = request({

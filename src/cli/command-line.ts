@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
 import { collect, done, type Finish, group, leaf, type Options, workingDir } from './command.ts'
+import { eventsCommand } from './events-commands.ts'
 import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
@@ -12,6 +13,7 @@ export function program(finish: Finish, json: boolean): Command {
   const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
   root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
   root.addCommand(runCommand(finish))
+  root.addCommand(eventsCommand(finish))
   root.addCommand(nodesCommand(finish))
   root.addCommand(settingsCommand(finish))
   root.addCommand(usersCommand(finish))

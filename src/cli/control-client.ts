@@ -14,6 +14,8 @@ export class NoNode extends Error {
 export interface NodeClient {
   /** Sends a request. Throws the error of an error response. */
   request<T>(sent: NodeRequest): Promise<T>
+  /** The same with an answer that is read as it arrives, for as long as it takes. */
+  stream(sent: NodeRequest): Promise<IncomingMessage>
 }
 
 export interface NodeRequest {
@@ -21,6 +23,8 @@ export interface NodeRequest {
   /** The path below `/api/v2/admin`, with its query string. */
   readonly path: string
   readonly body?: unknown
+  /** The body as JSON text, instead. */
+  readonly text?: string
   /** The answer may take long, since it depends on the size of the store. */
   readonly isLong?: boolean
   /** The command that shows whether a change was made, when the answer to it was lost. */
@@ -39,7 +43,12 @@ export class ControlClient implements NodeClient {
 
   /** Sends a request. Throws the error of an error response, and `NoNode` if it is certain that nothing was done. */
   async request<T>(sent: NodeRequest): Promise<T> {
-    const text = sent.body === undefined ? '' : JSON.stringify(sent.body)
+    const response = await this.stream(sent)
+    return JSON.parse(await this.#body(response, sent)) as T
+  }
+
+  async stream(sent: NodeRequest): Promise<IncomingMessage> {
+    const text = requestText(sent)
     const timeout = sent.isLong === true ? limits.longControlAnswerMs : this.#answerMs
     const outgoing = request({
       socketPath: this.#socketPath(),
@@ -55,9 +64,8 @@ export class ControlClient implements NodeClient {
     })
     outgoing.once('timeout', () => outgoing.destroy(this.#silent(timeout)))
     const response = await this.#response(outgoing, text, sent)
-    const body = await this.#body(response, sent)
-    if ((response.statusCode ?? 500) >= 400) throw errorOf(body, response.statusCode)
-    return JSON.parse(body) as T
+    if ((response.statusCode ?? 500) < 400) return response
+    throw errorOf(await this.#body(response, sent), response.statusCode)
   }
 
   #socketPath(): string {
@@ -117,4 +125,9 @@ export class ControlClient implements NodeClient {
   #unreachable(detail: string): ShoalError {
     return failure('ERR_NODE_UNREACHABLE', { cause: `the node of the data directory \`${this.#folder}\`: ${detail}` })
   }
+}
+
+/** The body of a request. */
+export function requestText({ body, text }: NodeRequest): string {
+  return text ?? (body === undefined ? '' : JSON.stringify(body))
 }
