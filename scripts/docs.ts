@@ -50,7 +50,7 @@ const numbers = [
   {
     file: 'src/base/limits/admin.ts',
     values: adminLimits,
-    intro: 'Limits of the admin port: signing in, sessions.',
+    intro: 'Limits of the admin interface: signing in, sessions, log lines.',
   },
   {
     file: 'src/base/limits/memory.ts',

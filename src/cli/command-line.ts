@@ -6,6 +6,7 @@ import { eventsCommand } from './events-commands.ts'
 import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
+import { topicsCommand } from './topics-commands.ts'
 import { usersCommand } from './users-commands.ts'
 
 /** The command line: commands and options. The implementation of a command is loaded when it runs. */
@@ -15,6 +16,7 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(runCommand(finish))
   root.addCommand(eventsCommand(finish))
   root.addCommand(nodesCommand(finish))
+  root.addCommand(topicsCommand(finish))
   root.addCommand(settingsCommand(finish))
   root.addCommand(usersCommand(finish))
   root.addCommand(filesCommand(finish))

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../base/errors.ts'
 import { dataFolder, defaultFolder } from './environment.ts'
 import type { NamedNode } from './on-node.ts'
@@ -35,6 +35,38 @@ export function namedNode(options: Options, node: unknown): NamedNode {
     node: node as string | undefined,
     identity: options['identity'] as string | undefined,
   }
+}
+
+/** Adds the nodes of a command for several, and its options. */
+export function onSeveralNodes(command: Command): Command {
+  return command
+    .argument('[node...]', nodeHelp)
+    .addOption(workingDir())
+    .addOption(identity())
+    .addOption(timeout())
+    .option('--strict', 'exit with 1 if a node has not answered')
+}
+
+/** The nodes of such a command; without an argument that of the data folder. */
+export function namedNodes(
+  options: Options,
+  nodes: unknown,
+): { readonly named: NamedNode[]; readonly timeoutMs: number; readonly isStrict: boolean } {
+  const names = nodes as string[]
+  return {
+    named: (names.length === 0 ? [undefined] : names).map((name) => namedNode(options, name)),
+    timeoutMs: Number(options['timeout']) * 1000,
+    isStrict: options['strict'] === true,
+  }
+}
+
+function timeout(): Option {
+  return new Option('-t, --timeout <seconds>', 'seconds for connecting and answering, 0 to 255')
+    .default(5)
+    .argParser((text) => {
+      if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text)
+      throw new InvalidArgumentError('Allowed: 0 to 255.')
+    })
 }
 
 export const nodeHelp =

@@ -1,17 +1,23 @@
 import type { Command } from 'commander'
-import { InvalidArgumentError, Option } from 'commander'
-import { done, examples, type Finish, group, identity, leaf, namedNode, nodeHelp, workingDir } from './command.ts'
+import {
+  done,
+  examples,
+  type Finish,
+  group,
+  identity,
+  leaf,
+  namedNode,
+  namedNodes,
+  nodeHelp,
+  onSeveralNodes,
+  workingDir,
+} from './command.ts'
 
 export function nodesCommand(finish: Finish): Command {
   const nodes = group('nodes', 'list, inspect and stop running nodes')
   const commands = () => import('./commands/nodes.ts')
   nodes.addCommand(
-    leaf('ls', 'list nodes, with their names and versions')
-      .argument('[node...]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
-      .addOption(timeout())
-      .option('--strict', 'exit with 1 if a node could not be listed')
+    onSeveralNodes(leaf('ls', 'list nodes, with their names and versions'))
       .addHelpText(
         'after',
         examples(
@@ -22,10 +28,8 @@ export function nodesCommand(finish: Finish): Command {
       )
       .action(
         done(finish, async (options, nodes) => {
-          const names = nodes as string[]
-          const named = (names.length === 0 ? [undefined] : names).map((name) => namedNode(options, name))
-          const timeoutMs = Number(options['timeout']) * 1000
-          return (await commands()).listNodes(named, timeoutMs, options['strict'] === true)
+          const { named, timeoutMs, isStrict } = namedNodes(options, nodes)
+          return (await commands()).listNodes(named, timeoutMs, isStrict)
         }),
       ),
   )
@@ -52,13 +56,4 @@ export function nodesCommand(finish: Finish): Command {
       .action(done(finish, async (options, node) => (await commands()).shutDownNode(namedNode(options, node)))),
   )
   return nodes
-}
-
-function timeout(): Option {
-  return new Option('-t, --timeout <seconds>', 'seconds for connecting and answering, 0 to 255')
-    .default(5)
-    .argParser((text) => {
-      if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text)
-      throw new InvalidArgumentError('Allowed: 0 to 255.')
-    })
 }

@@ -120,6 +120,8 @@ export class Node {
       const operated = {
         ...served,
         startedUnix: processStartSeconds(),
+        recentLines: output.recent,
+        openTopic: () => active.name,
         inspect: () => inspected(identity.key, listeners.addresses, active.snapshot),
         shutdown: () => options.shutdown?.(),
       }

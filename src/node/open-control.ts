@@ -2,8 +2,9 @@ import { adminService, ControlSocket, controlService, type Inspected } from '../
 import type { Connections, HttpService, ServerCertificate } from '../api/index.ts'
 import type { Events } from '../events/index.ts'
 import { type KeyPair, nodeCertificate, nodeIdOf } from '../identity/index.ts'
-import type { Logger } from '../logging/index.ts'
+import type { Logger, RecentLines } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Settings } from '../settings/index.ts'
 
@@ -16,8 +17,11 @@ interface Parts extends Runtime {
   readonly health: Health
   readonly events: () => Promise<Events>
   readonly connections: Connections
+  readonly metrics: Metrics
+  readonly recentLines: RecentLines
   readonly log: Logger
   readonly inspect: () => Inspected
+  readonly openTopic: () => string | undefined
   /** Stops the node, in the background. */
   readonly shutdown: () => void
 }

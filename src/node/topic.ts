@@ -9,6 +9,7 @@ import { openFiles } from './open-files.ts'
 import type { TopicParts } from './topic-parts.ts'
 
 interface OpenedParts {
+  readonly name: string
   readonly events: Events
   readonly files: Files
   readonly blobs: ThreadedBlobs
@@ -20,6 +21,7 @@ interface OpenedParts {
 
 /** An open topic: its events, files and blobs, and their upkeep. */
 export class Topic {
+  readonly name: string
   readonly events: Events
   readonly files: Files
   readonly blobs: ThreadedBlobs
@@ -27,7 +29,8 @@ export class Topic {
   readonly #maintenance: Maintenance
   readonly #unsubscribe: () => void
 
-  private constructor({ events, files, blobs, maintenance, store, unsubscribe }: OpenedParts) {
+  private constructor({ name, events, files, blobs, maintenance, store, unsubscribe }: OpenedParts) {
+    this.name = name
     this.events = events
     this.files = files
     this.blobs = blobs
@@ -53,7 +56,7 @@ export class Topic {
     // What was changed while the topic was opened.
     apply({ paths: changedBetween(before, settings.document), after: settings.document })
     const swarmStore = { link: () => store.link(), gate, linkBlocks: () => files.blocks.link() }
-    return new Topic({ events, files, blobs, maintenance, store: swarmStore, unsubscribe })
+    return new Topic({ name, events, files, blobs, maintenance, store: swarmStore, unsubscribe })
   }
 
   /** Fails open queries and subscriptions, and starts no other ones; publishing goes on. */

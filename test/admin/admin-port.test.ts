@@ -139,6 +139,37 @@ test('users are listed, added and removed, the last one only by force', async (t
   assert.deepEqual((await asAnna('DELETE', `${pathOf(anna)}?force=true`)).body, [])
 })
 
+test('log lines are read by level and time', async (t) => {
+  const { as } = await started(t)
+  const asAnna = await as(anna)
+  const read = async (query = ''): Promise<string[]> => {
+    const { status, body } = await asAnna('GET', `/logs${query}`)
+    assert.equal(status, 200)
+    return String(body).split('\n').slice(0, -1)
+  }
+  const all = await read()
+  assert.match(all.at(-1) ?? '', /"level":"INFO","message":"0\S+ has been added as the first authorized user"/)
+  assert.deepEqual(await read('?level=warn'), [])
+  assert.deepEqual(await read('?since=2020-01-01T00:00:00Z&level=INFO'), all)
+  assert.deepEqual(await read('?since=2200-01-01T00:00:00Z'), [])
+  for (const query of ['?level=x', '?since=x', '?follow=x'])
+    assert.equal((await asAnna('GET', `/logs${query}`)).body.code, 'ERR_INVALID_INPUT')
+  assert.equal((await asAnna('GET', '/metrics')).status, 200)
+})
+
+test('a stream of log lines ends when its user is removed', async (t) => {
+  const { at, settings } = await started(t)
+  const { token } = (await signIn(at, anna)).body as { token: string }
+  const url = `http://127.0.0.1:${at.port}/api/v2/admin/logs?follow=true`
+  const { body } = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+  const lines = body?.pipeThrough(new TextDecoderStream()).getReader()
+  assert.match((await lines?.read())?.value ?? '', /has been added as the first authorized user/)
+  await settings.set(['admin', 'authorizedUsers'], [keyOf(bert)], 'test')
+  await assert.rejects(async () => {
+    while ((await lines?.read())?.done === false);
+  }, /terminated/)
+})
+
 test('health needs no session on this machine', async (t) => {
   const { at } = await started(t)
   assert.equal((await ask(at, 'GET', '/health')).status, 200)

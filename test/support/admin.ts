@@ -8,6 +8,7 @@ import { adminSignInMessage, formatPublicKey, KeyPair, type NodeId, nodeIdOf } f
 import { type Listening, listenOnAll } from '../../src/listening/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { Health } from '../../src/observability/health.ts'
+import { Metrics } from '../../src/observability/metrics.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { Settings } from '../../src/settings/index.ts'
 import { connections } from './api.ts'
@@ -82,6 +83,7 @@ export async function adminPort(t: TestContext, certificate?: ServerCertificate)
   const settings = await Settings.open(memoryLog(), systemRuntime.clock)
   const log: string[] = []
   const sink = { write: (line: string) => log.push(line), flush: async () => {} }
+  const output = logOutput(textLine(false), sink, systemRuntime.clock)
   const service = adminService({
     ...systemRuntime,
     nodeId: nodeIdOf(node.publicKey),
@@ -90,12 +92,15 @@ export async function adminPort(t: TestContext, certificate?: ServerCertificate)
     folder: '/nowhere',
     settings,
     health: new Health([]),
+    metrics: new Metrics(),
+    recentLines: output.recent,
+    openTopic: () => undefined,
     inspect: () => assert.fail('no swarm'),
     shutdown: () => {},
     events: () => assert.fail('no events'),
     connections: connections(),
     hosts: [],
-    log: new Logger(logOutput(textLine(false), sink, systemRuntime.clock), 'admin'),
+    log: new Logger(output, 'admin'),
   })
   const endpoints = [{ host: '127.0.0.1', port: 0 }]
   const named = { component: 'Admin', option: '--bind-admin' } as const

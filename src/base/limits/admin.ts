@@ -1,4 +1,4 @@
-/** Limits of the admin port: signing in, and sessions. */
+/** Limits of the admin interface: signing in, sessions, log lines. */
 export const adminLimits = {
   /** Milliseconds for which a challenge can be used to sign in. */
   challengeMs: 60_000,
@@ -18,4 +18,10 @@ export const adminLimits = {
   failedSignInSources: 1024,
   /** Maximum size of a request to sign in. */
   signInBytes: 4096,
+  /** Maximum number of log lines that are kept for operators. */
+  logLinesKept: 1000,
+  /** Maximum number of characters of these lines. */
+  logCharactersKept: 1024 * 1024,
+  /** Unsent bytes of log lines for an operator who follows them; further lines are left out and counted. */
+  logStreamBytes: 2 * 1024 * 1024,
 } as const
