@@ -171,6 +171,8 @@ export class AdminClient implements NodeClient {
         method: sent.method,
         path: `/api/v2/admin${sent.path}`,
         headers: {
+          // The name in the address may be unknown to the node, which refuses it as protection of browsers.
+          host: 'localhost',
           'content-length': Buffer.byteLength(text),
           ...(text !== '' && { 'content-type': 'application/json' }),
           ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),

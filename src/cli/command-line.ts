@@ -3,9 +3,11 @@ import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
 import { collect, done, type Finish, group, leaf, type Options, workingDir } from './command.ts'
 import { eventsCommand } from './events-commands.ts'
+import { internalCommand } from './internal-commands.ts'
 import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
+import { swarmsCommand } from './swarms-commands.ts'
 import { topicsCommand } from './topics-commands.ts'
 import { usersCommand } from './users-commands.ts'
 
@@ -17,11 +19,13 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(eventsCommand(finish))
   root.addCommand(nodesCommand(finish))
   root.addCommand(topicsCommand(finish))
+  root.addCommand(swarmsCommand(finish))
   root.addCommand(settingsCommand(finish))
   root.addCommand(usersCommand(finish))
   root.addCommand(filesCommand(finish))
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))
+  root.addCommand(internalCommand(finish), { hidden: true })
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)
   return root

@@ -70,7 +70,7 @@ function timeout(): Option {
 }
 
 export const nodeHelp =
-  'address of the admin port (host, host:port, URL or multiaddress; default port 4458) or data folder (default: the working directory)'
+  'address of the admin port (host, host:port, URL or multiaddress; default port 4458) or data folder (default: that of --working-dir)'
 
 export function identity(): Option {
   return new Option(

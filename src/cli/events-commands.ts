@@ -26,34 +26,15 @@ export function eventsCommand(finish: Finish): Command {
       .addHelpText('after', examples(['shoal events offsets press7.local', 'of a node on another machine']))
       .action(done(finish, async (options, node) => (await commands()).showOffsets(namedNode(options, node)))),
   )
-  const reading = (kind: 'query' | 'subscribe' | 'tail', description: string, ...shown: [string, string][]): Command =>
-    leaf(kind, description)
-      .argument('<node-or-query>', `${nodeFirst}; otherwise the query`)
-      .argument('[query]', queryHelp)
-      .addOption(workingDir())
-      .addOption(identity())
-      .addHelpText('after', examples(...shown))
-      .action(
-        done(finish, async (options, first, second) => {
-          const [node, query] = second === undefined ? [undefined, first] : [first, second]
-          const named = namedNode(options, node)
-          return (await commands()).readEvents(named, kind, String(query), options['json'] === true)
-        }),
-      )
   events.addCommand(
-    reading('query', 'print the results of a query, oldest event first', [
+    reading(finish, 'query', 'print the results of a query, oldest event first', [
       `shoal events query "FROM 'temperature' & 'hall-3'"`,
       'of the node in ./shoal-data',
     ]),
   )
+  events.addCommand(subscribeCommand(finish))
   events.addCommand(
-    reading('subscribe', 'print all results of a query, and new ones until Ctrl+C', [
-      'shoal events subscribe press7.local "FROM allEvents" --json',
-      'one line of JSON per event',
-    ]),
-  )
-  events.addCommand(
-    reading('tail', 'print new results of a query until Ctrl+C', [
+    reading(finish, 'tail', 'print new results of a query until Ctrl+C', [
       `shoal events tail "FROM 'alarm' SELECT _.text"`,
       'what is published from now on',
     ]),
@@ -78,4 +59,34 @@ export function eventsCommand(finish: Finish): Command {
       ),
   )
   return events
+}
+
+/** Also `internal events subscribe`, as the reference system has it. */
+export function subscribeCommand(finish: Finish): Command {
+  return reading(finish, 'subscribe', 'print all results of a query, and new ones until Ctrl+C', [
+    'shoal events subscribe press7.local "FROM allEvents" --json',
+    'one line of JSON per event',
+  ])
+}
+
+function reading(
+  finish: Finish,
+  kind: 'query' | 'subscribe' | 'tail',
+  description: string,
+  ...shown: [string, string][]
+): Command {
+  return leaf(kind, description)
+    .argument('<node-or-query>', `${nodeFirst}; otherwise the query`)
+    .argument('[query]', queryHelp)
+    .addOption(workingDir())
+    .addOption(identity())
+    .addHelpText('after', examples(...shown))
+    .action(
+      done(finish, async (options, first, second) => {
+        const [node, query] = second === undefined ? [undefined, first] : [first, second]
+        const named = namedNode(options, node)
+        const { readEvents } = await import('./commands/events.ts')
+        return readEvents(named, kind, String(query), options['json'] === true)
+      }),
+    )
 }

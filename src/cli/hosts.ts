@@ -2,7 +2,7 @@ import { ShoalError } from '../base/errors.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import type { NodeClient } from './control-client.ts'
 import { NotConnected } from './node-connection.ts'
-import { type NamedNode, onRunningNode } from './on-node.ts'
+import { type NamedNode, onRunningNode, requireUserKey } from './on-node.ts'
 
 /** What became of a question to one of several nodes. */
 export type Asked<T> = { readonly connection: 'reachable'; readonly host: string; readonly answer: T } | NotAnswered
@@ -18,6 +18,7 @@ export async function askAll<T>(
   runtime: Runtime,
   ask: (node: NodeClient) => Promise<T>,
 ): Promise<Asked<T>[]> {
+  requireUserKey(nodes)
   return await Promise.all(nodes.map((named) => askOne({ ...named, timeoutMs }, timeoutMs, runtime, ask)))
 }
 
@@ -35,8 +36,7 @@ async function askOne<T>(
     const answer = await Promise.race([onRunningNode(named, runtime, ask), expired.promise])
     return { connection: 'reachable', host, answer }
   } catch (error) {
-    // Without a user key no host can be asked.
-    if (!(error instanceof ShoalError) || error.code === 'ERR_USER_UNAUTHENTICATED') throw error
+    if (!(error instanceof ShoalError)) throw error
     const { code, message } = error
     if (code === 'ERR_UNAUTHORIZED') return { connection: 'unauthorized', host }
     if (error instanceof NotConnected) return { connection: 'unreachable', host }

@@ -47,13 +47,20 @@ export function nodesCommand(finish: Finish): Command {
       )
       .action(done(finish, async (options, node) => (await commands()).inspectNode(namedNode(options, node)))),
   )
-  nodes.addCommand(
-    leaf('shutdown', 'stop a running node')
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
-      .addHelpText('after', examples(['shoal nodes shutdown press7.local', 'as SIGTERM does on its machine']))
-      .action(done(finish, async (options, node) => (await commands()).shutDownNode(namedNode(options, node)))),
-  )
+  nodes.addCommand(shutdownCommand(finish))
   return nodes
+}
+
+/** Also `internal shutdown`, as the reference system has it. */
+export function shutdownCommand(finish: Finish): Command {
+  return leaf('shutdown', 'stop a running node')
+    .argument('[node]', nodeHelp)
+    .addOption(workingDir())
+    .addOption(identity())
+    .addHelpText('after', examples(['shoal nodes shutdown press7.local', 'as SIGTERM does on its machine']))
+    .action(
+      done(finish, async (options, node) =>
+        (await import('./commands/nodes.ts')).shutDownNode(namedNode(options, node)),
+      ),
+    )
 }

@@ -83,6 +83,21 @@ export async function withSession<T>(
   }
 }
 
+/** Throws when nodes are named by an address, and the user has no key to sign in with. */
+export function requireUserKey(nodes: readonly NamedNode[]): void {
+  const first = nodes.find(({ node }) => node !== undefined && !isFolder(node))
+  if (first !== undefined) userKey(first.identity)
+}
+
+function isFolder(node: string): boolean {
+  try {
+    return 'folder' in parseNodeAddress(node, DataFolder.exists)
+  } catch {
+    // What is no address is reported when the node is asked.
+    return true
+  }
+}
+
 /** The end of a command that names the same node again. */
 export function nodeArgument(named: NamedNode): string {
   const address = addressOf(named)

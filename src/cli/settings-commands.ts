@@ -20,9 +20,16 @@ const revisionHelp = 'number of the revision; 0 for the defaults'
 export function settingsCommand(finish: Finish): Command {
   const settings = group('settings', 'read and change the settings of a node')
   settings.addCommand(
-    leaf('schema', 'print the JSON schema of the settings').action(
-      done(finish, async () => (await commands()).printSchema()),
-    ),
+    leaf('schema', 'print the JSON schema of the settings')
+      .argument('[node]', `${nodeHelp}; without one the schema of this command is printed`)
+      .addOption(identity())
+      .action(
+        done(finish, async (options, node) =>
+          node === undefined
+            ? (await commands()).printSchema()
+            : (await import('./commands/node-settings.ts')).getSchema(namedNode(options, node)),
+        ),
+      ),
   )
   for (const command of nodeCommands(finish)) settings.addCommand(command)
   settings.addCommand(localCommand(finish))

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { getSchema } from '../../src/cli/commands/node-settings.ts'
 import { inspectNode, listNodes, shutDownNode } from '../../src/cli/commands/nodes.ts'
 import { initLocal } from '../../src/cli/commands/settings.ts'
 import { addKey, claimNode, makeKey, printPublicKey } from '../../src/cli/commands/users.ts'
 import { formatPublicKey, KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import { schema } from '../../src/settings/index.ts'
 import { adminPort, node } from '../support/admin.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { ShoalProcess, shoal } from '../support/process.ts'
@@ -76,6 +78,20 @@ test('a node that does not answer in time is a timeout', async (t) => {
   const { json } = await listNodes([{ folder: '', node: `localhost:${at.port}`, identity }], 0, false)
   const error = { code: 'ERR_NODE_UNREACHABLE', message: 'timeout' }
   assert.deepEqual(json, [{ connection: 'error', host: `localhost:${at.port}`, error }])
+})
+
+test('without a user key no node can be asked by its address', async (t) => {
+  const identity = join(temporaryFolder(t), 'missing')
+  const named = { folder: '', node: 'localhost:1', identity }
+  await assert.rejects(listNodes([{ folder: '.' }, named], 5000, false), { code: 'ERR_PATH_INVALID' })
+  await assert.rejects(inspectNode(named), { code: 'ERR_PATH_INVALID' })
+})
+
+test('the schema of a node is that of its version', async (t) => {
+  const { at } = await adminPort(t)
+  const shown = await getSchema({ folder: '', node: `localhost:${at.port}`, identity })
+  assert.deepEqual(shown.json, schema)
+  assert.deepEqual(JSON.parse(await shown.text()), schema)
 })
 
 test('commands for a running node say how to start a stopped one', async (t) => {

@@ -62,7 +62,10 @@ export class Access {
     this.#sessions = new Sessions(parts)
     this.#attempts = new FailedAttempts(parts.clock)
     this.#renewCode()
-    parts.settings.onChange(() => this.#renewCode())
+    parts.settings.onChange(() => {
+      this.#sessions.revokeExcept(this.#users)
+      this.#renewCode()
+    })
   }
 
   /** A challenge for the holder of a key. */
@@ -80,17 +83,18 @@ export class Access {
       throw this.#failed(remoteAddress, unauthenticated('The challenge is not open, or the signature is wrong.'))
     // A proven key that is authorized is never refused: others with the same address cannot lock its user out.
     if (this.#users.includes(publicKey)) return this.#open(publicKey, challenge, false)
-    if (this.#users.length > 0 || !(await this.#mayClaim(request, connection)))
-      throw this.#failed(remoteAddress, failure('ERR_UNAUTHORIZED', {}))
+    if (this.#users.length > 0) throw this.#failed(remoteAddress, failure('ERR_UNAUTHORIZED', {}))
+    if (!(await this.#mayClaim(request, connection))) throw this.#failed(remoteAddress, unclaimed())
     return (await this.#claim(request, remoteAddress)) ?? (await this.signIn(request, connection))
   }
 
   /** The key of the user of a session. Throws without a session, and when the user is not authorized any more. */
   userOf(token: string | undefined): string {
-    const user = token === undefined ? undefined : this.#sessions.userOf(token)
-    if (token === undefined || user === undefined)
+    const session = token === undefined ? undefined : this.#sessions.find(token)
+    if (token === undefined || session === undefined)
       throw unauthenticated('There is no session, or it has ended: sign in with a user key.')
-    if (this.#users.includes(user)) return user
+    const { publicKey, isRevoked } = session
+    if (!isRevoked && this.#users.includes(publicKey)) return publicKey
     this.#sessions.end(token)
     throw failure('ERR_UNAUTHORIZED', {})
   }
@@ -167,4 +171,11 @@ export class Access {
 
 function unauthenticated(cause: string): ShoalError {
   return failure('ERR_USER_UNAUTHENTICATED', { cause })
+}
+
+/** The refusal of a node without authorized users. */
+function unclaimed(): ShoalError {
+  const ways =
+    'This node has no authorized user yet: type `shoal users claim <node> --code <code>` with the one-time code in its log, or `shoal users add-key <data folder>` on its machine.'
+  return new ShoalError('ERR_UNAUTHORIZED', `${failure('ERR_UNAUTHORIZED', {}).message} ${ways}`)
 }

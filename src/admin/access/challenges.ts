@@ -10,7 +10,7 @@ const macBytes = 32
 
 /**
  * Challenges for users who sign in. A challenge carries its end and is authenticated by a secret of the process, so
- * that asking for many of them takes no memory. Only those that were used are remembered, until they expire.
+ * that asking for many of them takes no memory. Only those that were used are remembered, at least until they expire.
  */
 export class Challenges {
   readonly #clock: Clock
@@ -43,7 +43,7 @@ export class Challenges {
   use(publicKey: string, challenge: string): boolean {
     const parsed = this.#parse(publicKey, challenge)
     if (parsed === undefined || !this.isOpen(publicKey, challenge)) return false
-    this.#forgetExpired()
+    if (this.#used.size >= limits.usedChallenges) this.#forgetExpired()
     // Forgetting one that is not expired would allow to use it again.
     if (this.#used.size >= limits.usedChallenges) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#used.set(parsed.nonce, parsed.end)

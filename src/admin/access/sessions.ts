@@ -3,10 +3,12 @@ import { limits } from '../../base/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 
-interface Session {
+export interface Session {
   readonly publicKey: string
   /** Milliseconds of the monotonic clock. */
   readonly end: number
+  /** Whether its user was removed since it was opened. */
+  readonly isRevoked: boolean
 }
 
 /** The open sessions of users, in memory: they end with the process. */
@@ -32,18 +34,23 @@ export class Sessions {
       break
     }
     const token = this.#random.bytes(32).toString('base64url')
-    this.#open.set(nameOf(token), { publicKey, end: now + limits.sessionMs })
+    this.#open.set(nameOf(token), { publicKey, end: now + limits.sessionMs, isRevoked: false })
     return token
   }
 
-  /** The key of the user of a session; undefined when there is no such session, or it has ended. */
-  userOf(token: string): string | undefined {
+  /** The session of a token; undefined when there is none, or it has ended. */
+  find(token: string): Session | undefined {
     const name = nameOf(token)
     const session = this.#open.get(name)
-    if (session === undefined) return undefined
-    if (session.end > this.#clock.steadyMs()) return session.publicKey
+    if (session === undefined || session.end > this.#clock.steadyMs()) return session
     this.#open.delete(name)
     return undefined
+  }
+
+  /** Revokes the sessions of all other users: they stay revoked when a user is added again. */
+  revokeExcept(users: readonly string[]): void {
+    for (const [name, session] of this.#open)
+      if (!users.includes(session.publicKey)) this.#open.set(name, { ...session, isRevoked: true })
   }
 
   end(token: string): void {

@@ -1,6 +1,6 @@
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { type Change, formatScope, type Json, type Scope } from '../../settings/index.ts'
-import { type NamedNode, nodeArgument, onNode } from '../on-node.ts'
+import { type NamedNode, nodeArgument, onNode, onRunningNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { quoted } from '../quoted.ts'
 import {
@@ -21,6 +21,14 @@ export async function getSettings(named: NamedNode, scope: Scope, defaults: bool
       valueResult(await node.request<Json>({ method: 'GET', path: `${pathOf(scope)}&defaults=${defaults}` })),
     stopped: (folder) => getInFolder(folder, scope, defaults),
   })
+}
+
+/** The schema of a running node, which may be of another version. */
+export async function getSchema(named: NamedNode): Promise<Result> {
+  const schema = await onRunningNode(named, systemRuntime, (node) =>
+    node.request<Json>({ method: 'GET', path: '/settings/schema' }),
+  )
+  return { text: () => JSON.stringify(schema, undefined, 2), json: schema }
 }
 
 export async function setSettings(named: NamedNode, scope: Scope, argument: string): Promise<Result> {

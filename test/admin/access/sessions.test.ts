@@ -6,41 +6,53 @@ import { limits } from '../../../src/base/limits.ts'
 import * as fc from '../../support/property.ts'
 import { SeededRandom, VirtualClock } from '../../support/virtual-runtime.ts'
 
-function made(): { sessions: Sessions; clock: VirtualClock } {
+function made() {
   const clock = new VirtualClock()
-  return { sessions: new Sessions({ clock, random: new SeededRandom('sessions') }), clock }
+  const sessions = new Sessions({ clock, random: new SeededRandom('sessions') })
+  return { sessions, clock, userOf: (token = '') => sessions.find(token)?.publicKey }
 }
 
 test('a session belongs to its user until it ends or is ended', () => {
-  const { sessions, clock } = made()
+  const { sessions, clock, userOf } = made()
   const [first, second] = [sessions.open('a'), sessions.open('b')]
-  assert.deepEqual([sessions.userOf(first), sessions.userOf(second)], ['a', 'b'])
+  assert.deepEqual([userOf(first), userOf(second)], ['a', 'b'])
   sessions.end(first)
-  assert.equal(sessions.userOf(first), undefined)
+  assert.equal(userOf(first), undefined)
   clock.advance(limits.sessionMs - 1)
-  assert.equal(sessions.userOf(second), 'b')
+  assert.equal(userOf(second), 'b')
   clock.advance(1)
-  assert.equal(sessions.userOf(second), undefined)
-  assert.equal(sessions.userOf(''), undefined)
+  assert.equal(userOf(second), undefined)
+  assert.equal(userOf(''), undefined)
+})
+
+test('a session of a removed user stays revoked', () => {
+  const { sessions } = made()
+  const [first, second] = [sessions.open('a'), sessions.open('b')]
+  sessions.revokeExcept(['b', 'c'])
+  sessions.revokeExcept(['a', 'b'])
+  assert.deepEqual(
+    [first, second].map((token) => sessions.find(token)?.isRevoked),
+    [true, false],
+  )
 })
 
 test('a further session of a user ends their oldest one, and none of another user', () => {
-  const { sessions } = made()
+  const { sessions, userOf } = made()
   const other = sessions.open('b')
   const own = Array.from({ length: limits.sessionsPerUser }, () => sessions.open('a'))
-  assert.ok(own.every((token) => sessions.userOf(token) === 'a'))
+  assert.ok(own.every((token) => userOf(token) === 'a'))
   const last = sessions.open('a')
   assert.deepEqual(
-    [other, own[0], own[1], last].map((token) => sessions.userOf(token ?? '')),
+    [other, own[0], own[1], last].map((token) => userOf(token)),
     ['b', undefined, 'a', 'a'],
   )
 })
 
 test('the number of all sessions is limited: a further one ends the oldest', () => {
-  const { sessions } = made()
+  const { sessions, userOf } = made()
   const tokens = Array.from({ length: limits.sessions + 1 }, (_, i) => sessions.open(`user ${i}`))
-  assert.equal(sessions.userOf(tokens[0] ?? ''), undefined)
-  assert.ok(tokens.slice(1).every((token) => sessions.userOf(token) !== undefined))
+  assert.equal(userOf(tokens[0]), undefined)
+  assert.ok(tokens.slice(1).every((token) => userOf(token) !== undefined))
 })
 
 test('an address that has failed too often may fail once more after a while', () => {
