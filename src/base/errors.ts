@@ -140,6 +140,11 @@ export const errorTable = {
   },
   ERR_INVALID_INPUT: { status: 400, text: '<cause>', when: 'an invalid argument' },
   ERR_IO: { status: 500, text: '<cause>', when: 'an I/O error of a file, folder or the network; a data folder in use' },
+  ERR_UNSUPPORTED: {
+    status: 501,
+    text: '<cause>',
+    when: 'a command that the node does not support, since it is of another version; options that exclude each other',
+  },
   ERR_FILE_EXISTS: { status: 409, text: '<cause>', when: 'a key file that exists already; it is not overwritten' },
   ERR_PATH_INVALID: { status: 400, text: '<cause>', when: 'a key file or a data folder that does not exist' },
   ERR_INVALID_NODE_STATE: {

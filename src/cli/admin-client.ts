@@ -4,8 +4,8 @@ import { failure, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { adminSignInMessage, formatPublicKey, type KeyPair, type NodeId } from '../identity/index.ts'
 import type { Timers } from '../runtime/timers.ts'
-import { errorOf, textOf } from './api-client.ts'
-import { type NodeClient, type NodeRequest, requestText } from './control-client.ts'
+import { textOf } from './api-client.ts'
+import { type NodeClient, type NodeRequest, refusalOf, requestText } from './control-client.ts'
 import type { KnownNodes } from './known-nodes.ts'
 import type { PortAddress } from './node-address.ts'
 import {
@@ -87,7 +87,7 @@ export class AdminClient implements NodeClient {
     const timeoutMs = sent.isLong === true ? limits.longControlAnswerMs : this.#timeoutMs
     const response = await this.#responded(sent, timeoutMs)
     if ((response.statusCode ?? 500) < 400) return response
-    throw errorOf(await this.#bodyOf(response, sent), response.statusCode)
+    throw refusalOf(await this.#bodyOf(response, sent), response.statusCode, sent)
   }
 
   /** Ends the session. */

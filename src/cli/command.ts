@@ -29,7 +29,7 @@ export function folderOf(options: Options): string {
 /** The node that a command names: by its address, or by its data folder. */
 export function namedNode(options: Options, node: unknown): NamedNode {
   if (node !== undefined && options['workingDir'] !== undefined)
-    throw new ShoalError('ERR_INVALID_INPUT', 'A node and --working-dir exclude each other.')
+    throw new ShoalError('ERR_UNSUPPORTED', 'A node and --working-dir exclude each other.')
   return {
     folder: folderOf(options),
     node: node as string | undefined,

@@ -65,7 +65,7 @@ export class ControlClient implements NodeClient {
     outgoing.once('timeout', () => outgoing.destroy(this.#silent(timeout)))
     const response = await this.#response(outgoing, text, sent)
     if ((response.statusCode ?? 500) < 400) return response
-    throw errorOf(await this.#body(response, sent), response.statusCode)
+    throw refusalOf(await this.#body(response, sent), response.statusCode, sent)
   }
 
   #socketPath(): string {
@@ -130,4 +130,14 @@ export class ControlClient implements NodeClient {
 /** The body of a request. */
 export function requestText({ body, text }: NodeRequest): string {
   return text ?? (body === undefined ? '' : JSON.stringify(body))
+}
+
+/** The error of an answer. A node does not find what it has no route for. */
+export function refusalOf(text: string, status: number | undefined, { method, path }: NodeRequest): ShoalError {
+  const error = errorOf(text, status)
+  if (error.code !== 'ERR_NOT_FOUND' && error.code !== 'ERR_METHOD_NOT_ALLOWED') return error
+  const asked = `${method} ${path.replace(/\?.*$/, '')}`
+  return failure('ERR_UNSUPPORTED', {
+    cause: `The node does not support this request (${asked}): its version is older.`,
+  })
 }

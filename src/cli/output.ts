@@ -44,8 +44,9 @@ export function errorJson(thrown: unknown): string {
 }
 
 function errorText(error: ShoalError): string {
-  // The specification has a colon after this one code.
-  return `[${error.code}]${error.code === 'ERR_IO' ? ':' : ''} Error: ${withCauses(error)}`
+  // The specification has a colon after these two codes.
+  const colon = error.code === 'ERR_IO' || error.code === 'ERR_UNSUPPORTED' ? ':' : ''
+  return `[${error.code}]${colon} Error: ${withCauses(error)}`
 }
 
 /** An unexpected error is a defect: it is reported with its stack trace. */

@@ -92,6 +92,12 @@ test('errors of the node keep their code', async (t) => {
   await assert.rejects(client.request({ method: 'GET', path: '/settings?scope=/nothing' }), {
     code: 'ERR_SETTINGS_NOT_FOUND_AT_SCOPE',
   })
+  for (const method of ['GET', 'DELETE'] as const)
+    await assert.rejects(client.request({ method, path: '/settings/history/later?a=b' }), {
+      code: 'ERR_UNSUPPORTED',
+      message: `The node does not support this request (${method} /settings/history/later): its version is older.`,
+    })
+  await assert.rejects(client.request({ method: 'POST', path: '/node' }), { code: 'ERR_UNSUPPORTED' })
   await client.close()
 })
 
