@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,6 +41,17 @@ async function startNode(t: TestContext, machine: string) {
   return { code, stop }
 }
 
+const healthScript = `
+  const [host] = process.argv.slice(1)
+  const options = { host, port: 4458, path: '/api/v2/admin/health', rejectUnauthorized: false }
+  require('node:https').get(options, ({ statusCode }) => { console.log(statusCode); process.exit() })`
+
+/** The status of a request for the health of the node, from one of the namespaces. */
+function health(from: string, host: string): string {
+  const args = ['netns', 'exec', from, process.execPath, '-e', healthScript, host]
+  return execFileSync('ip', args, { encoding: 'utf8' }).trim()
+}
+
 test('from another machine a node is claimed with its code only, by TLS, and pinned by its ID', async (t) => {
   const machines = twoMachines(t)
   const config = temporaryFolder(t)
@@ -52,6 +63,7 @@ test('from another machine a node is claimed with its code only, by TLS, and pin
     return JSON.parse(output.join(''))
   }
   const first = await startNode(t, machines.node)
+  assert.deepEqual([health(machines.other, host), health(machines.node, '127.0.0.1')], ['401', '200'])
   assert.equal((await json('users', 'keygen', '-o', join(config, 'shoal/keys/users/id'))).code, 'OK')
   assert.deepEqual((await json('nodes', 'ls', host)).result, [{ connection: 'unauthorized', host }])
   assert.equal((await json('users', 'claim', host, '--code', '0000')).code, 'ERR_UNAUTHORIZED')
