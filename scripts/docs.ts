@@ -1,6 +1,7 @@
 import { aqlLimits } from '../src/aql/index.ts'
 import { errorTable } from '../src/base/errors.ts'
 import { format } from '../src/base/format.ts'
+import { adminLimits } from '../src/base/limits/admin.ts'
 import { apiLimits } from '../src/base/limits/api.ts'
 import { eventLimits } from '../src/base/limits/events.ts'
 import { fileLimits } from '../src/base/limits/files.ts'
@@ -45,6 +46,11 @@ const numbers = [
     file: 'src/base/limits/api.ts',
     values: apiLimits,
     intro: 'Limits of the HTTP and WebSocket API.',
+  },
+  {
+    file: 'src/base/limits/admin.ts',
+    values: adminLimits,
+    intro: 'Limits of the admin interface: signing in, sessions, log lines.',
   },
   {
     file: 'src/base/limits/memory.ts',

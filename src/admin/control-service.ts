@@ -1,9 +1,10 @@
 import { type Connections, HttpService, ParseQueue } from '../api/index.ts'
 import type { Logger } from '../logging/index.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
+import { operator } from './operator.ts'
 import { type AdminParts, controlRoutes } from './routes/index.ts'
 
-interface Parts extends Runtime, AdminParts {
+interface Parts extends Runtime, Omit<AdminParts, 'origin'> {
   readonly connections: Connections
   readonly log: Logger
 }
@@ -12,7 +13,8 @@ interface Parts extends Runtime, AdminParts {
 export function controlService(parts: Parts): HttpService {
   const { connections, log, clock, timers } = parts
   return new HttpService({
-    routes: controlRoutes(parts),
+    routes: controlRoutes({ ...parts, origin: () => 'control socket' }),
+    authenticate: () => operator,
     parseQueue: new ParseQueue(timers),
     connections,
     log,

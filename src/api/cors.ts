@@ -4,20 +4,26 @@ import type { HttpResponse } from './response.ts'
 const methods = ['GET', 'POST', 'PUT', 'DELETE']
 const headers = ['authorization', 'content-type', 'accept']
 
+/** Which requests of websites are answered. */
+export interface OriginRule {
+  /** Headers for the response; nothing for a request without an `Origin`. */
+  headers(request: IncomingHttpHeaders): Record<string, string> | undefined
+  /** The response to a preflight request or to a disallowed origin; nothing for requests that may pass. */
+  respond(method: string | undefined, request: IncomingHttpHeaders): HttpResponse | undefined
+}
+
 /** CORS: the origins that may use the API from a browser. All origins, unless there is an allowlist. */
-export class Cors {
+export class Cors implements OriginRule {
   readonly #origins: ReadonlySet<string> | undefined
 
   constructor(origins?: readonly string[]) {
     this.#origins = origins && new Set(origins)
   }
 
-  /** The CORS headers of a response; nothing for a request without an `Origin`. */
   headers({ origin }: IncomingHttpHeaders): Record<string, string> | undefined {
     return origin === undefined ? undefined : { 'access-control-allow-origin': origin, vary: 'origin' }
   }
 
-  /** The response to a preflight request or to a disallowed origin; nothing for requests that may pass. */
   respond(method: string | undefined, request: IncomingHttpHeaders): HttpResponse | undefined {
     const { origin, host } = request
     if (origin === undefined) return undefined
@@ -28,6 +34,18 @@ export class Cors {
   #allows(origin: string, host: string | undefined): boolean {
     // Same origin: a website that this node serves.
     return this.#origins === undefined || this.#origins.has(origin) || origin === `http://${host}`
+  }
+}
+
+/** Refuses every website, except pages of this server itself. */
+export class SameOrigin implements OriginRule {
+  headers(): undefined {
+    return undefined
+  }
+
+  respond(_method: string | undefined, { origin, host }: IncomingHttpHeaders): HttpResponse | undefined {
+    const isOwn = origin === undefined || origin === `http://${host}` || origin === `https://${host}`
+    return isOwn ? undefined : forbidden('origin not allowed')
   }
 }
 

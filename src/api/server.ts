@@ -1,18 +1,17 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { damageOf, failure, messageOf, ShoalError, systemCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
-import type { Tokens } from '../identity/index.ts'
+import type { App } from '../identity/index.ts'
 import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Timers } from '../runtime/timers.ts'
-import { authenticate } from './authentication.ts'
 import { awaitsContinue, BodyReader, ClientDisconnected } from './body.ts'
 import { Call } from './call.ts'
 import type { Connections } from './clients/index.ts'
-import type { Cors } from './cors.ts'
+import type { OriginRule } from './cors.ts'
 import type { Hosts } from './hosts.ts'
 import { checkAccept, checkJsonContent } from './negotiation.ts'
 import type { ParseQueue } from './parse-queue.ts'
@@ -27,6 +26,12 @@ import type { Websites } from './websites.ts'
 // An ES import of node:http evaluates all its getters, which loads undici and more: a sixth of the startup time.
 const { createServer } = process.getBuiltinModule('node:http')
 
+/** Private key and certificate, as PEM. */
+export interface ServerCertificate {
+  readonly key: string
+  readonly cert: string
+}
+
 export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly log: Logger
@@ -34,10 +39,11 @@ export interface HttpOptions {
   readonly timers: Timers
   /** Shared with the WebSockets, so that parsing yields to other clients of both. */
   readonly parseQueue: ParseQueue
-  /** Checks the tokens of requests to routes that require one. */
-  readonly tokens?: Tokens
+  /** The app of a request to a route that requires authentication; throws for a request that has none. */
+  readonly authenticate?: (call: Call) => App
   readonly hosts?: Hosts
-  readonly cors?: Cors
+  /** Decides about requests of websites. */
+  readonly cors?: OriginRule
   /** Handles requests for websites. */
   readonly websites?: Websites
   /** Handles WebSocket upgrade requests. */
@@ -64,15 +70,15 @@ export class HttpService {
     this.#bodies = new BodyReader(options.bodyTimeoutMs ?? limits.bodyTimeoutMs, options.timers)
   }
 
-  /** Creates a server; there is one per listening address. */
-  server(): Server {
+  /** Creates a server; there is one per listening address. With a certificate it speaks TLS. */
+  server(certificate?: ServerCertificate): Server {
     const { sockets } = this.#options
     const timeouts = {
       headersTimeout: limits.requestHeadTimeoutMs,
       requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.idleConnectionMs,
     }
-    const server = createServer({
+    const server = newServer(certificate, {
       maxHeaderSize: limits.requestHeadBytes,
       noDelay: true,
       ...timeouts,
@@ -82,7 +88,9 @@ export class HttpService {
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
     const { connections, parseQueue } = this.#options
-    server.on('connection', (socket) => connections.add(socket))
+    server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
+      connections.add(socket),
+    )
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       // A connection that was rejected may still emit requests that were already received.
       if (request.socket.destroyed) return
@@ -169,7 +177,7 @@ export class HttpService {
     const endpoint = endpointOf(route, call.method)
     if (endpoint === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     const { headers } = call.request
-    const app = endpoint.token && this.#options.tokens ? authenticate(this.#options.tokens, call) : undefined
+    const app = endpoint.token ? this.#options.authenticate?.(call) : undefined
     if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)
     if (endpoint.consumes !== undefined) checkJsonContent(headers, endpoint.consumes)
     if (!endpoint.token) return endpoint.handle(call)
@@ -194,6 +202,11 @@ export class HttpService {
   #refuse(error: Error, socket: Duplex): void {
     this.#options.log.debug(`bad request: ${error.message}`)
     if (!socket.writable) return
+    // Without TLS there is no way to answer.
+    if ('encrypted' in socket && !isHttpError(error)) {
+      socket.destroy()
+      return
+    }
     // A client that disconnects in the middle of a request is not logged as rejected.
     if (systemCode(error) !== 'HPE_INVALID_EOF_STATE')
       this.#refusals.add(400, 'ERR_BAD_REQUEST', { remote: (socket as Socket).remoteAddress })
@@ -216,6 +229,18 @@ export class HttpService {
       elapsedMs: Number((clock.steadyMs() - started).toFixed(1)),
     })
   }
+}
+
+function newServer(certificate: ServerCertificate | undefined, options: ServerOptions): Server {
+  if (certificate === undefined) return createServer(options)
+  const { createServer: createSecureServer } = process.getBuiltinModule('node:https')
+  const handshakeTimeout = limits.requestHeadTimeoutMs
+  return createSecureServer({ ...options, ...certificate, minVersion: 'TLSv1.3', handshakeTimeout })
+}
+
+/** Whether an error is about a request, not about the TLS handshake before it. */
+function isHttpError(error: Error): boolean {
+  return /^(HPE_|ERR_HTTP_)/.test(systemCode(error) ?? '')
 }
 
 /** The methods whose request bodies are read by handlers. */

@@ -64,6 +64,22 @@ export const errorTable = {
     text: "Requests for the host '<host>' are not answered. `shoal run --api-host <name>` allows it.",
     when: 'a Host header that is not a known name of this node: protects against DNS rebinding by other websites',
   },
+  ERR_USER_UNAUTHENTICATED: {
+    status: 401,
+    text: '<cause>',
+    when: 'a request to the admin port without a session, or with one that has ended; a command without a user key',
+  },
+  ERR_UNAUTHORIZED: {
+    status: 403,
+    text: 'Provided key is not authorized to access the API.',
+    when: 'a user key that is not in `/admin/authorizedUsers` of the node',
+  },
+  ERR_TOO_MANY_ATTEMPTS: {
+    status: 429,
+    text: 'Too many failed attempts to sign in. Try again later.',
+    when: 'failed attempts to sign in to the admin port from one address, in a row',
+    retrySeconds: 10,
+  },
   ERR_NOT_FOUND: {
     status: 404,
     text: 'The requested resource could not be found.',
@@ -124,6 +140,13 @@ export const errorTable = {
   },
   ERR_INVALID_INPUT: { status: 400, text: '<cause>', when: 'an invalid argument' },
   ERR_IO: { status: 500, text: '<cause>', when: 'an I/O error of a file, folder or the network; a data folder in use' },
+  ERR_UNSUPPORTED: {
+    status: 501,
+    text: '<cause>',
+    when: 'a command that the node does not support, since it is of another version; options that exclude each other',
+  },
+  ERR_FILE_EXISTS: { status: 409, text: '<cause>', when: 'a key file that exists already; it is not overwritten' },
+  ERR_PATH_INVALID: { status: 400, text: '<cause>', when: 'a key file or a data folder that does not exist' },
   ERR_INVALID_NODE_STATE: {
     status: 500,
     text: '<cause>',

@@ -1,3 +1,4 @@
+import { adminLimits } from './limits/admin.ts'
 import { apiLimits } from './limits/api.ts'
 import { eventLimits } from './limits/events.ts'
 import { fileLimits } from './limits/files.ts'
@@ -14,6 +15,7 @@ import { swarmLimits } from './limits/swarm.ts'
 export const limits = {
   ...processLimits,
   ...apiLimits,
+  ...adminLimits,
   ...memoryLimits,
   ...queryLimits,
   ...eventLimits,

@@ -2,18 +2,30 @@ import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
 import { collect, done, type Finish, group, leaf, type Options, workingDir } from './command.ts'
+import { eventsCommand } from './events-commands.ts'
+import { internalCommand } from './internal-commands.ts'
+import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
+import { swarmsCommand } from './swarms-commands.ts'
+import { topicsCommand } from './topics-commands.ts'
+import { usersCommand } from './users-commands.ts'
 
 /** The command line: commands and options. The implementation of a command is loaded when it runs. */
 export function program(finish: Finish, json: boolean): Command {
   const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
   root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
   root.addCommand(runCommand(finish))
+  root.addCommand(eventsCommand(finish))
+  root.addCommand(nodesCommand(finish))
+  root.addCommand(topicsCommand(finish))
+  root.addCommand(swarmsCommand(finish))
   root.addCommand(settingsCommand(finish))
+  root.addCommand(usersCommand(finish))
   root.addCommand(filesCommand(finish))
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))
+  root.addCommand(internalCommand(finish), { hidden: true })
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)
   return root

@@ -1,5 +1,7 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ShoalError } from '../base/errors.ts'
 import { dataFolder, defaultFolder } from './environment.ts'
+import type { NamedNode } from './on-node.ts'
 import { type Result, report, type Streamed } from './output.ts'
 
 /** Takes the exit code of the command that ran. */
@@ -22,6 +24,59 @@ export function done(
 
 export function folderOf(options: Options): string {
   return dataFolder(options['workingDir'] as string | undefined)
+}
+
+/** The node that a command names: by its address, or by its data folder. */
+export function namedNode(options: Options, node: unknown): NamedNode {
+  if (node !== undefined && options['workingDir'] !== undefined)
+    throw new ShoalError('ERR_UNSUPPORTED', 'A node and --working-dir exclude each other.')
+  return {
+    folder: folderOf(options),
+    node: node as string | undefined,
+    identity: options['identity'] as string | undefined,
+  }
+}
+
+/** Adds the nodes of a command for several, and its options. */
+export function onSeveralNodes(command: Command): Command {
+  return command
+    .argument('[node...]', nodeHelp)
+    .addOption(workingDir())
+    .addOption(identity())
+    .addOption(timeout())
+    .option('--strict', 'exit with 1 if a node has not answered')
+}
+
+/** The nodes of such a command; without an argument that of the data folder. */
+export function namedNodes(
+  options: Options,
+  nodes: unknown,
+): { readonly named: NamedNode[]; readonly timeoutMs: number; readonly isStrict: boolean } {
+  const names = nodes as string[]
+  return {
+    named: (names.length === 0 ? [undefined] : names).map((name) => namedNode(options, name)),
+    timeoutMs: Number(options['timeout']) * 1000,
+    isStrict: options['strict'] === true,
+  }
+}
+
+function timeout(): Option {
+  return new Option('-t, --timeout <seconds>', 'seconds for connecting and answering, 0 to 255')
+    .default(5)
+    .argParser((text) => {
+      if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text)
+      throw new InvalidArgumentError('Allowed: 0 to 255.')
+    })
+}
+
+export const nodeHelp =
+  'address of the admin port (host, host:port, URL or multiaddress; default port 4458) or data folder (default: that of --working-dir)'
+
+export function identity(): Option {
+  return new Option(
+    '-i, --identity <key-or-file>',
+    'private key of the user, or its file, for an address (env: SHOAL_IDENTITY)',
+  )
 }
 
 export function workingDir(what = 'data folder'): Option {

@@ -10,11 +10,21 @@ export class NoNode extends Error {
   override readonly name = 'NoNode'
 }
 
-export interface ControlRequest {
+/** A client of a running node: through its control socket, or its admin port. */
+export interface NodeClient {
+  /** Sends a request. Throws the error of an error response. */
+  request<T>(sent: NodeRequest): Promise<T>
+  /** The same with an answer that is read as it arrives, for as long as it takes. */
+  stream(sent: NodeRequest): Promise<IncomingMessage>
+}
+
+export interface NodeRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** The path below `/api/v2/admin`, with its query string. */
   readonly path: string
   readonly body?: unknown
+  /** The body as JSON text, instead. */
+  readonly text?: string
   /** The answer may take long, since it depends on the size of the store. */
   readonly isLong?: boolean
   /** The command that shows whether a change was made, when the answer to it was lost. */
@@ -22,7 +32,7 @@ export interface ControlRequest {
 }
 
 /** A client for the control socket of a data folder. */
-export class ControlClient {
+export class ControlClient implements NodeClient {
   readonly #folder: string
   readonly #answerMs: number
 
@@ -32,8 +42,13 @@ export class ControlClient {
   }
 
   /** Sends a request. Throws the error of an error response, and `NoNode` if it is certain that nothing was done. */
-  async request<T>(sent: ControlRequest): Promise<T> {
-    const text = sent.body === undefined ? '' : JSON.stringify(sent.body)
+  async request<T>(sent: NodeRequest): Promise<T> {
+    const response = await this.stream(sent)
+    return JSON.parse(await this.#body(response, sent)) as T
+  }
+
+  async stream(sent: NodeRequest): Promise<IncomingMessage> {
+    const text = requestText(sent)
     const timeout = sent.isLong === true ? limits.longControlAnswerMs : this.#answerMs
     const outgoing = request({
       socketPath: this.#socketPath(),
@@ -49,9 +64,8 @@ export class ControlClient {
     })
     outgoing.once('timeout', () => outgoing.destroy(this.#silent(timeout)))
     const response = await this.#response(outgoing, text, sent)
-    const body = await this.#body(response, sent)
-    if ((response.statusCode ?? 500) >= 400) throw errorOf(body, response.statusCode)
-    return JSON.parse(body) as T
+    if ((response.statusCode ?? 500) < 400) return response
+    throw refusalOf(await this.#body(response, sent), response.statusCode, sent)
   }
 
   #socketPath(): string {
@@ -66,7 +80,7 @@ export class ControlClient {
     return path
   }
 
-  #response(outgoing: ClientRequest, text: string, sent: ControlRequest): Promise<IncomingMessage> {
+  #response(outgoing: ClientRequest, text: string, sent: NodeRequest): Promise<IncomingMessage> {
     let isConnected = false
     return new Promise((resolve, reject) => {
       outgoing.once('socket', (socket) =>
@@ -80,7 +94,7 @@ export class ControlClient {
     })
   }
 
-  async #body(response: IncomingMessage, sent: ControlRequest): Promise<string> {
+  async #body(response: IncomingMessage, sent: NodeRequest): Promise<string> {
     try {
       return await textOf(response)
     } catch (error) {
@@ -95,7 +109,7 @@ export class ControlClient {
   }
 
   /** The connection broke before the end of the answer. Reading can be repeated; a change may have been made. */
-  #lost(error: unknown, { method, check }: ControlRequest): Error {
+  #lost(error: unknown, { method, check }: NodeRequest): Error {
     if (systemCode(error) === 'ERR_NODE_UNREACHABLE') return error as Error
     if (method === 'GET') return new NoNode(messageOf(error))
     const hint = check === undefined ? '' : ` \`${check}\` shows it.`
@@ -111,4 +125,19 @@ export class ControlClient {
   #unreachable(detail: string): ShoalError {
     return failure('ERR_NODE_UNREACHABLE', { cause: `the node of the data directory \`${this.#folder}\`: ${detail}` })
   }
+}
+
+/** The body of a request. */
+export function requestText({ body, text }: NodeRequest): string {
+  return text ?? (body === undefined ? '' : JSON.stringify(body))
+}
+
+/** The error of an answer. A node does not find what it has no route for. */
+export function refusalOf(text: string, status: number | undefined, { method, path }: NodeRequest): ShoalError {
+  const error = errorOf(text, status)
+  if (error.code !== 'ERR_NOT_FOUND' && error.code !== 'ERR_METHOD_NOT_ALLOWED') return error
+  const asked = `${method} ${path.replace(/\?.*$/, '')}`
+  return failure('ERR_UNSUPPORTED', {
+    cause: `The node does not support this request (${asked}): its version is older.`,
+  })
 }

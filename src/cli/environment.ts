@@ -9,6 +9,7 @@ const names = {
   memoryLimit: ['SHOAL_MEMORY_LIMIT'],
   rootPublicKey: ['SHOAL_ROOT_PUBLIC_KEY'],
   standalone: ['SHOAL_STANDALONE'],
+  identity: ['SHOAL_IDENTITY', 'AX_IDENTITY'],
 } as const
 
 /** Reads an environment variable, by our name or that of the reference system. An empty value counts as unset. */

@@ -4,12 +4,12 @@ import { limits } from '../base/limits.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { sleep } from '../runtime/timers.ts'
 import { DataFolder, FolderLocked } from '../store/index.ts'
-import { ControlClient, NoNode } from './control-client.ts'
+import { ControlClient, type NodeClient, NoNode } from './control-client.ts'
 
 /** How a command works on the data of a node. */
 export interface Ways<T> {
   /** While the node runs: through its control socket. */
-  readonly running: (node: ControlClient) => Promise<T>
+  readonly running: (node: NodeClient) => Promise<T>
   /** On the data folder of a stopped node, which it locks. */
   readonly stopped: () => Promise<T>
 }

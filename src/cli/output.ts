@@ -6,6 +6,8 @@ export interface Result {
   readonly json: unknown
   /** For people, on stderr: stdout has the result only. */
   readonly note?: string | undefined
+  /** Whether the exit code is that of a failure, although there is a result. */
+  readonly failed?: boolean
 }
 
 /** The result of a command that streams lines of JSON, with and without --json. */
@@ -24,7 +26,7 @@ export async function report(json: boolean, command: () => Promise<Result | Stre
     const text = json ? resultJson(result.json) : await result.text()
     if (text !== '') await write(process.stdout, text)
     if (!json && result.note !== undefined) await write(process.stderr, result.note)
-    return exitCodes.ok
+    return result.failed === true ? exitCodes.failed : exitCodes.ok
   } catch (thrown) {
     if (json) await write(process.stdout, errorJson(thrown))
     else await write(process.stderr, errorText(asShoalError(thrown)))
@@ -42,8 +44,9 @@ export function errorJson(thrown: unknown): string {
 }
 
 function errorText(error: ShoalError): string {
-  // The specification has a colon after this one code.
-  return `[${error.code}]${error.code === 'ERR_IO' ? ':' : ''} Error: ${withCauses(error)}`
+  // The specification has a colon after these two codes.
+  const colon = error.code === 'ERR_IO' || error.code === 'ERR_UNSUPPORTED' ? ':' : ''
+  return `[${error.code}]${colon} Error: ${withCauses(error)}`
 }
 
 /** An unexpected error is a defect: it is reported with its stack trace. */

@@ -1,6 +1,17 @@
 import type { Command } from 'commander'
 import { parseScope, type Scope } from '../settings/index.ts'
-import { done, examples, type Finish, folderOf, group, leaf, workingDir } from './command.ts'
+import {
+  done,
+  examples,
+  type Finish,
+  folderOf,
+  group,
+  identity,
+  leaf,
+  namedNode,
+  nodeHelp,
+  workingDir,
+} from './command.ts'
 
 const scopeHelp = 'path of a setting, like /swarm/topic; / is everything'
 const valueHelp = 'JSON or YAML; @file reads a file, @- the standard input'
@@ -9,9 +20,16 @@ const revisionHelp = 'number of the revision; 0 for the defaults'
 export function settingsCommand(finish: Finish): Command {
   const settings = group('settings', 'read and change the settings of a node')
   settings.addCommand(
-    leaf('schema', 'print the JSON schema of the settings').action(
-      done(finish, async () => (await commands()).printSchema()),
-    ),
+    leaf('schema', 'print the JSON schema of the settings')
+      .argument('[node]', `${nodeHelp}; without one the schema of this command is printed`)
+      .addOption(identity())
+      .action(
+        done(finish, async (options, node) =>
+          node === undefined
+            ? (await commands()).printSchema()
+            : (await import('./commands/node-settings.ts')).getSchema(namedNode(options, node)),
+        ),
+      ),
   )
   for (const command of nodeCommands(finish)) settings.addCommand(command)
   settings.addCommand(localCommand(finish))
@@ -25,24 +43,29 @@ function nodeCommands(finish: Finish): Command[] {
     leaf('get', 'print the settings at a scope, of a running or stopped node')
       .argument('<scope>', scopeHelp, parseScope)
       .option('--no-defaults', 'without default values')
+      .argument('[node]', nodeHelp)
       .addOption(workingDir())
+      .addOption(identity())
       .addHelpText(
         'after',
         examples(
           ['shoal settings get /', 'all settings, with defaults'],
           ['shoal settings get /swarm/topic --json', 'one value, as JSON'],
           ['shoal settings get / --no-defaults', 'only what was set'],
+          ['shoal settings get / press7.local', 'of the node on another machine, with your user key'],
         ),
       )
       .action(
-        done(finish, async (options, scope) =>
-          (await node()).getSettings(folderOf(options), scope as Scope, options['defaults'] !== false),
+        done(finish, async (options, scope, at) =>
+          (await node()).getSettings(namedNode(options, at), scope as Scope, options['defaults'] !== false),
         ),
       ),
     leaf('set', 'replace the settings at a scope, of a running or stopped node')
       .argument('<scope>', scopeHelp, parseScope)
       .argument('<value>', valueHelp)
+      .argument('[node]', nodeHelp)
       .addOption(workingDir())
+      .addOption(identity())
       .addHelpText(
         'after',
         examples(
@@ -52,21 +75,31 @@ function nodeCommands(finish: Finish): Command[] {
         ),
       )
       .action(
-        done(finish, async (options, scope, value) =>
-          (await node()).setSettings(folderOf(options), scope as Scope, String(value)),
+        done(finish, async (options, scope, value, at) =>
+          (await node()).setSettings(namedNode(options, at), scope as Scope, String(value)),
         ),
       ),
     leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node')
       .argument('<scope>', scopeHelp, parseScope)
+      .argument('[node]', nodeHelp)
       .addOption(workingDir())
+      .addOption(identity())
       .addHelpText('after', examples(['shoal settings unset /swarm/topic', 'back to the default']))
-      .action(done(finish, async (options, scope) => (await node()).unsetSettings(folderOf(options), scope as Scope))),
+      .action(
+        done(finish, async (options, scope, at) =>
+          (await node()).unsetSettings(namedNode(options, at), scope as Scope),
+        ),
+      ),
     leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node')
       .argument('<revision>', revisionHelp)
+      .argument('[node]', nodeHelp)
       .addOption(workingDir())
+      .addOption(identity())
       .addHelpText('after', examples(['shoal settings rollback 3', 'store revision 3 again, as the newest one']))
       .action(
-        done(finish, async (options, revision) => (await node()).rollbackSettings(folderOf(options), String(revision))),
+        done(finish, async (options, revision, at) =>
+          (await node()).rollbackSettings(namedNode(options, at), String(revision)),
+        ),
       ),
   ]
 }

@@ -1,6 +1,17 @@
 import type { Command } from 'commander'
 import { parseStreamId, type StreamId } from '../identity/index.ts'
-import { done, examples, type Finish, folderOf, group, leaf, workingDir } from './command.ts'
+import {
+  done,
+  examples,
+  type Finish,
+  folderOf,
+  group,
+  identity,
+  leaf,
+  namedNode,
+  nodeHelp,
+  workingDir,
+} from './command.ts'
 
 export function storeCommand(finish: Finish): Command {
   const store = group('store', 'verify, measure, back up and restore the data of a node')
@@ -15,7 +26,9 @@ export function storeCommand(finish: Finish): Command {
   )
   store.addCommand(
     leaf('stats', 'print the number of events and files, and their disk usage; the node may be running')
+      .argument('[node]', nodeHelp)
       .addOption(workingDir())
+      .addOption(identity())
       .addHelpText(
         'after',
         examples(
@@ -23,7 +36,7 @@ export function storeCommand(finish: Finish): Command {
           ['shoal store stats --json | jq .result[].events', 'the number of events of each topic'],
         ),
       )
-      .action(done(finish, async (options) => (await commands()).storeStats(folderOf(options)))),
+      .action(done(finish, async (options, node) => (await commands()).storeStats(namedNode(options, node)))),
   )
   store.addCommand(
     leaf('backup', 'back up events, files, identity and settings to a new folder')

@@ -26,17 +26,17 @@ export interface ListenerName {
   readonly option: string
 }
 
-/** Listens on all endpoints, with one server each. If one fails, all are closed. */
+/** Listens on all endpoints, with one server each, for its IP address. If one fails, all are closed. */
 export async function listenOnAll<S extends Server>(
   endpoints: readonly Endpoint[],
   listener: ListenerName,
-  makeServer: () => S,
+  makeServer: (endpoint: Endpoint) => S,
 ): Promise<{ servers: S[]; bound: Listening[] }> {
   const servers: S[] = []
   const bound: Listening[] = []
   try {
     for (const endpoint of await resolveEndpoints(endpoints, listener)) {
-      const server = makeServer()
+      const server = makeServer(endpoint)
       const listening = await listenOn(server, endpoint, listener)
       if (listening === undefined) continue
       servers.push(server)
@@ -48,6 +48,11 @@ export async function listenOnAll<S extends Server>(
     for (const server of servers) server.close()
     throw error
   }
+}
+
+/** Whether an IP address is reached from this machine only. */
+export function isLoopback(address: string): boolean {
+  return /^(::ffff:)?127\./i.test(address) || address === '::1'
 }
 
 export function socketText({ address, port }: Listening): string {

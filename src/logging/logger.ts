@@ -2,6 +2,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Level } from './level-filter.ts'
 import { LogFilter } from './level-filter.ts'
 import type { Fields, Format, LogRecord } from './line-format.ts'
+import { RecentLines } from './recent-lines.ts'
 import type { Sink } from './sink.ts'
 
 /** Where loggers write to. The filter can be replaced at runtime. */
@@ -18,15 +19,18 @@ export interface LogOutput extends LogLines {
   readonly sink: Sink
   /** Number of lines written, by level. */
   readonly written: Map<Level, number>
+  readonly recent: RecentLines
 }
 
 export function logOutput(format: Format, sink: Sink, clock: Clock, filter = 'INFO'): LogOutput {
   const written = new Map<Level, number>()
+  const recent = new RecentLines()
   const write = (record: LogRecord): void => {
     written.set(record.level, (written.get(record.level) ?? 0) + 1)
     sink.write(format(record))
+    recent.add(record)
   }
-  return { filter: new LogFilter(filter), format, sink, clock, written, write }
+  return { filter: new LogFilter(filter), format, sink, clock, written, recent, write }
 }
 
 /** Writes the log lines of one module. */

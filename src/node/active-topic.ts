@@ -55,6 +55,11 @@ export class ActiveTopic {
   readonly files = async (): Promise<Files> => (await this.#opened).files
   readonly blobs = async (): Promise<Blobs> => (await this.#opened).blobs
 
+  /** The topic that is open; undefined while one is opened or closed. */
+  get name(): string | undefined {
+    return this.#topic?.name
+  }
+
   /** What is known about the swarm; undefined without one. */
   get snapshot(): SwarmSnapshot | undefined {
     return this.#swarm?.snapshot

@@ -1,5 +1,6 @@
 import {
   apiRoutes,
+  authenticate,
   type Blobs,
   type Connections,
   Cors,
@@ -90,7 +91,7 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     clock,
     timers,
     parseQueue,
-    tokens,
+    authenticate: (call) => authenticate(tokens, call),
     hosts: allowed,
     sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, timers, parseQueue, failed }),
     cors,

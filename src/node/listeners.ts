@@ -1,10 +1,11 @@
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
-import { adminRoutes, type Connections, HttpService, ParseQueue } from '../api/index.ts'
+import type { HttpService, ServerCertificate } from '../api/index.ts'
 import { limits } from '../base/limits.ts'
 import type { ConnectionLimit } from '../listening/connection-limit.ts'
 import {
   type Endpoint,
+  isLoopback,
   type Listening,
   listenOnAll,
   multiaddressText,
@@ -32,14 +33,15 @@ interface Part {
   /** The log target of the line from which supervisors learn the port. */
   readonly target: string
   readonly text: (at: Listening) => string
-  readonly servers: (dependencies: ServerDependencies) => () => Server
+  readonly servers: (services: Services, log: Logger) => (endpoint: Endpoint) => Server
 }
 
-interface ServerDependencies extends Runtime {
+/** What the ports serve. */
+export interface Services {
   readonly api: HttpService
-  readonly connections: Connections
-  readonly health: Health
-  readonly log: Logger
+  readonly admin: HttpService
+  /** The certificate of the admin port, on addresses that other machines can reach. */
+  readonly certificate: () => ServerCertificate
 }
 
 const parts: readonly Part[] = [
@@ -56,23 +58,16 @@ const parts: readonly Part[] = [
     name: 'admin',
     target: 'ADMIN_API_BOUND',
     text: (at) => `Admin API bound to ${multiaddressText(at)}.`,
-    servers: ({ health, ...shared }) => {
-      const service = new HttpService({
-        ...shared,
-        parseQueue: new ParseQueue(shared.timers),
-        routes: adminRoutes(health),
-      })
-      return () => service.server()
-    },
+    servers:
+      ({ admin, certificate }) =>
+      ({ host }) =>
+        admin.server(isLoopback(host) ? undefined : certificate()),
   },
   {
     name: 'swarm',
     target: 'SWARM_SERVICES_BOUND',
     text: (at) => `Swarm Services bound to ${multiaddressText(at)}.`,
-    servers:
-      ({ log }) =>
-      () =>
-        swarmPort(log),
+    servers: (_, log) => () => swarmPort(log),
   },
 ]
 
@@ -111,7 +106,7 @@ export class Listeners {
   #servers: Server[] = []
   /** Those of the swarm port among them. */
   readonly #swarm: Server[] = []
-  #api: HttpService | undefined
+  #services: Services | undefined
   #addresses: Record<keyof Endpoints, readonly Listening[]> = { api: [], admin: [], swarm: [] }
 
   /** @param hasSwarm whether a swarm takes over its port */
@@ -128,17 +123,16 @@ export class Listeners {
 
   async open(
     endpoints: Endpoints,
-    api: HttpService,
-    connections: Connections,
+    services: Services,
     connectionLimits: Readonly<Record<keyof Endpoints, ConnectionLimit>>,
   ): Promise<void> {
-    this.#api = api
+    this.#services = services
     const resolved = await resolveAll(endpoints)
     for (const part of parts) {
       const log = this.#log.module(part.name)
-      const unlimited = part.servers({ ...this.#runtime, api, connections, health: this.#health, log })
-      const makeServer = (): Server => {
-        const server = unlimited()
+      const unlimited = part.servers(services, log)
+      const makeServer = (endpoint: Endpoint): Server => {
+        const server = unlimited(endpoint)
         connectionLimits[part.name].add(server)
         if (part.name === 'swarm') this.#swarm.push(server)
         return server
@@ -161,15 +155,19 @@ export class Listeners {
     for (const component of ['API', 'Admin', 'Swarm'] satisfies ComponentName[]) this.#health.set(component, 'stopping')
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
     for (const server of this.#servers) if (isHttp(server)) server.closeIdleConnections()
-    this.#api?.closeSockets()
+    this.#services?.api.closeSockets()
     const deadline = sleep(this.#runtime.timers, limits.stopGraceMs, { unref: true })
     await Promise.race([Promise.all(closed), deadline])
     for (const server of this.#servers) if (isHttp(server)) server.closeAllConnections()
-    this.#api?.terminateSockets()
+    this.#services?.api.terminateSockets()
     this.#servers = []
   }
 
-  async #bind(endpoints: readonly Endpoint[], rule: BindRule, makeServer: () => Server): Promise<Listening[]> {
+  async #bind(
+    endpoints: readonly Endpoint[],
+    rule: BindRule,
+    makeServer: (endpoint: Endpoint) => Server,
+  ): Promise<Listening[]> {
     try {
       const { servers, bound } = await listenOnAll(endpoints, rule, makeServer)
       this.#servers.push(...servers)

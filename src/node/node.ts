@@ -19,8 +19,9 @@ import { BlockMetrics } from './block-metrics.ts'
 import { availableConnections, connectionLimits } from './connection-limits.ts'
 import { DiskErrors } from './disk-errors.ts'
 import { EventMetrics } from './event-metrics.ts'
+import { inspected } from './inspect.ts'
 import { type Addresses, checkAddresses, type Endpoints, Listeners } from './listeners.ts'
-import { openControl } from './open-control.ts'
+import { adminPort, openControl } from './open-control.ts'
 import { ThreadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
@@ -116,13 +117,21 @@ export class Node {
       const served = { ...shared, events, files, blobs, connections }
       const swarm = replicates ? () => active.snapshot : undefined
       const api = apiService(options.api ?? {}, { ...served, swarm, log: log.module('api') })
-      const asked = { startedUnix: processStartSeconds(), shutdown: () => options.shutdown?.() }
-      control = await openControl({ ...served, ...asked, log: log.module('control') })
+      const operated = {
+        ...served,
+        startedUnix: processStartSeconds(),
+        recentLines: output.recent,
+        openTopic: () => active.name,
+        inspect: () => inspected(identity.key, listeners.addresses, active.snapshot),
+        shutdown: () => options.shutdown?.(),
+      }
+      control = await openControl({ ...operated, log: log.module('control') })
       const node = new Node(identity, settings, { folder, database, topic, control, reports, health, listeners, log })
       log.debug('starting', { nodeId: node.id, cycle: node.startCounter, version: versionString })
       mayHaveServed = true
       const perPort = connectionLimits(available, metrics, log, clock)
-      await listeners.open(options.endpoints, api, connections, perPort)
+      const admin = adminPort({ ...operated, log: log.module('admin') }, options.api?.hosts)
+      await listeners.open(options.endpoints, { api, ...admin }, perPort)
       await active.start()
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node

@@ -12,6 +12,7 @@ import type { TopicParts } from './topic-parts.ts'
 type Closing = () => void | Promise<void>
 
 interface OpenedParts {
+  readonly name: string
   readonly events: Events
   readonly files: Files
   readonly blobs: ThreadedBlobs
@@ -24,6 +25,7 @@ interface OpenedParts {
 
 /** An open topic: its events, files and blobs, and their upkeep. */
 export class Topic {
+  readonly name: string
   readonly events: Events
   readonly files: Files
   readonly blobs: ThreadedBlobs
@@ -31,7 +33,8 @@ export class Topic {
   readonly #maintenance: Maintenance
   readonly #closing: readonly Closing[]
 
-  private constructor({ events, files, blobs, maintenance, store, closing }: OpenedParts) {
+  private constructor({ name, events, files, blobs, maintenance, store, closing }: OpenedParts) {
+    this.name = name
     this.events = events
     this.files = files
     this.blobs = blobs
@@ -81,7 +84,7 @@ export class Topic {
     // What was changed while the topic was opened.
     apply({ paths: changedBetween(before, settings.document), after: settings.document })
     const swarmStore = { link: () => store.link(), gate, linkBlocks: () => files.blocks.link() }
-    return new Topic({ events, files, blobs, maintenance, store: swarmStore, closing })
+    return new Topic({ name, events, files, blobs, maintenance, store: swarmStore, closing })
   }
 
   /** Fails open queries and subscriptions, and starts no other ones; publishing goes on. */

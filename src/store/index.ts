@@ -42,6 +42,7 @@ export {
   topicFiles,
   topicsFolder,
 } from './folder/topic-files.ts'
+export { deleteTopic, topicSizes } from './folder/topics.ts'
 export { type TopicReport, verifyFolder } from './folder/verify-folder.ts'
 export type {
   Appended,

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
+import { KeyPair } from '../../src/identity/index.ts'
+import { type Listening, socketText } from '../../src/listening/listen.ts'
 import { schema } from '../../src/settings/index.ts'
+import { ask as askPort, signIn } from '../support/admin.ts'
 import { type Answer, type Asked, control } from '../support/control.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { addForeignStream } from '../support/foreign-stream.ts'
@@ -172,11 +175,20 @@ test('bad requests are refused by name', async (t) => {
   }
 })
 
-test('the routes are not on the ports of the node', async (t) => {
-  const { node } = await started(t)
-  for (const { address, port } of [...node.addresses.api, ...node.addresses.admin]) {
-    const host = address.includes(':') ? `[${address}]` : address
-    const { status } = await fetch(`http://${host}:${port}/api/v2/admin/settings`)
-    assert.equal(status, 404)
-  }
+test('the routes are not on the API, and need a session on the admin port', async (t) => {
+  const { node, log } = await started(t)
+  const statuses = async (addresses: readonly Listening[]): Promise<number[]> =>
+    await Promise.all(
+      addresses.map(async (at) => (await fetch(`http://${socketText(at)}/api/v2/admin/settings`)).status),
+    )
+  assert.deepEqual(new Set(await statuses(node.addresses.api)), new Set([404]))
+  assert.deepEqual(new Set(await statuses(node.addresses.admin)), new Set([401]))
+  const [at] = node.addresses.admin
+  assert.ok(at)
+  assert.ok(
+    log.some((line) => /No user is authorized to manage this node yet.*one-time code [0-9A-Z-]{24}\.$/m.test(line)),
+  )
+  const { token, firstUser } = (await signIn(at, new KeyPair(Buffer.alloc(32, 2)))).body
+  assert.equal(firstUser, true)
+  assert.equal((await askPort(at, 'GET', '/node', { token })).body.nodeId, node.id)
 })

@@ -4,7 +4,17 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { shoal } from '../support/process.ts'
 
-const groups = [[], ['settings'], ['settings', 'local'], ['files'], ['store'], ['aql']]
+const groups = [
+  [],
+  ['settings'],
+  ['settings', 'local'],
+  ['files'],
+  ['store'],
+  ['aql'],
+  ['events'],
+  ['nodes'],
+  ['users'],
+]
 const leaves = [
   ['run'],
   ['settings', 'schema'],

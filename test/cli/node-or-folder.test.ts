@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
 import { getSettings, setSettings } from '../../src/cli/commands/node-settings.ts'
 import { initLocal } from '../../src/cli/commands/settings.ts'
-import { ControlClient } from '../../src/cli/control-client.ts'
+import { ControlClient, type NodeClient } from '../../src/cli/control-client.ts'
 import { onNodeOrFolder } from '../../src/cli/node-or-folder.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { DataFolder } from '../../src/store/index.ts'
@@ -37,7 +37,7 @@ test('a folder that is locked by a process without a control socket is waited fo
     DataFolder.open(folder, { create: false }).close()
     return 'done'
   }
-  const running = (node: ControlClient): Promise<string> => node.request({ method: 'GET', path: '/node' })
+  const running = (node: NodeClient): Promise<string> => node.request({ method: 'GET', path: '/node' })
   assert.equal(await onNodeOrFolder(folder, systemRuntime, { running, stopped }), 'done')
   assert.equal(attempts, 3)
 })
@@ -49,7 +49,7 @@ test('a folder that stays locked is an error that names the process', async (t) 
   let now = 0
   const clock = { ...systemRuntime.clock, steadyMs: () => (now += limits.controlWaitMs) }
   const open = async (): Promise<void> => DataFolder.open(folder, { create: false }).close()
-  const running = (node: ControlClient): Promise<void> => node.request({ method: 'GET', path: '/node' })
+  const running = (node: NodeClient): Promise<void> => node.request({ method: 'GET', path: '/node' })
   await assert.rejects(onNodeOrFolder(folder, { ...systemRuntime, clock }, { running, stopped: open }), {
     code: 'ERR_IO',
     message: new RegExp(`is in use by the process ${process.pid}, which does not answer.*Try again`),
@@ -59,7 +59,7 @@ test('a folder that stays locked is an error that names the process', async (t) 
 test('a node that stops before it answers a change is an error with the command that shows the result', async (t) => {
   const folder = await stoppedNode(t)
   await socketServer(t, folder, (request) => request.socket.destroy())
-  await assert.rejects(setSettings(folder, ['swarm', 'topic'], 'x'), {
+  await assert.rejects(setSettings({ folder }, ['swarm', 'topic'], 'x'), {
     code: 'ERR_NODE_UNREACHABLE',
     message: new RegExp(`stopped before it answered.*\`shoal settings get /swarm/topic --working-dir ${folder}\``),
   })
@@ -71,13 +71,13 @@ test('a node that stops in the middle of an answer to a change is the same error
     response.writeHead(200, { 'content-length': 100 })
     response.write('{', () => request.socket.destroy())
   })
-  await assert.rejects(setSettings(folder, ['swarm', 'topic'], 'x'), { code: 'ERR_NODE_UNREACHABLE' })
+  await assert.rejects(setSettings({ folder }, ['swarm', 'topic'], 'x'), { code: 'ERR_NODE_UNREACHABLE' })
 })
 
 test('reading is repeated on the folder when the node stops before it answers', async (t) => {
   const folder = await stoppedNode(t)
   await socketServer(t, folder, (request) => request.socket.destroy())
-  assert.equal((await getSettings(folder, ['swarm', 'topic'], true)).json, 'default-topic')
+  assert.equal((await getSettings({ folder }, ['swarm', 'topic'], true)).json, 'default-topic')
 })
 
 test('a node that does not answer is an error', async (t) => {
@@ -92,7 +92,7 @@ test('a node that does not answer is an error', async (t) => {
 test('an answer that is not JSON is an error', async (t) => {
   const folder = await stoppedNode(t)
   await socketServer(t, folder, (_, response) => response.writeHead(500).end('<html>'))
-  await assert.rejects(getSettings(folder, [], true), {
+  await assert.rejects(getSettings({ folder }, [], true), {
     code: 'ERR_IO',
     message: /Unexpected response with status 500/,
   })
@@ -109,7 +109,7 @@ test('the folder of another user is an error that names the owner', {
     chmodSync(join(folder, '..'), 0o755)
     process.seteuid?.(65534)
     try {
-      await assert.rejects(setSettings(folder, ['swarm', 'topic'], 'x'), {
+      await assert.rejects(setSettings({ folder }, ['swarm', 'topic'], 'x'), {
         code: 'ERR_IO',
         message: /may not be used by .*: it belongs to the user with the ID 0\. Run shoal as its owner/,
       })

@@ -1,37 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { shoalCommand } from '../../scripts/shoal-command.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
+import { addresses, twoMachines } from './two-machines.ts'
 
 // Requires Linux, `ip` and the privilege to create network namespaces. Fails without them instead of being skipped.
-
-const addresses = { node: ['10.77.0.1', 'fd77::1'], other: ['10.77.0.2', 'fd77::2'] } as const
-
-function ip(...args: string[]): void {
-  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] })
-}
-
-/** Two network namespaces, connected by a veth pair. */
-function twoMachines(t: TestContext): { node: string; other: string } {
-  const names = { node: `shoal-${process.pid}-a`, other: `shoal-${process.pid}-b` }
-  for (const name of Object.values(names)) {
-    ip('netns', 'add', name)
-    t.after(() => ip('netns', 'delete', name))
-  }
-  ip('-n', names.node, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', names.other)
-  for (const machine of ['node', 'other'] as const) {
-    const name = names[machine]
-    const [v4, v6] = addresses[machine]
-    ip('-n', name, 'address', 'add', `${v4}/24`, 'dev', 'eth0')
-    // `nodad`: duplicate address detection would delay the use of the address.
-    ip('-n', name, 'address', 'add', `${v6}/64`, 'dev', 'eth0', 'nodad')
-    for (const device of ['lo', 'eth0']) ip('-n', name, 'link', 'set', device, 'up')
-  }
-  return names
-}
 
 const connectScript = `
   const [host, port] = process.argv.slice(1)

@@ -3,7 +3,16 @@ import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { apiRoutes, Connections, Cors, EventSockets, Hosts, HttpService, ParseQueue } from '../../src/api/index.ts'
+import {
+  apiRoutes,
+  authenticate,
+  Connections,
+  Cors,
+  EventSockets,
+  Hosts,
+  HttpService,
+  ParseQueue,
+} from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
 import type { HttpOptions } from '../../src/api/server.ts'
 import { limits } from '../../src/base/limits.ts'
@@ -175,7 +184,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
   const cors = new Cors(settings.corsOrigins)
   const parseQueue = new ParseQueue(systemRuntime.timers)
   const port = await served(t, routes, {
-    tokens,
+    authenticate: (call) => authenticate(tokens, call),
     hosts,
     parseQueue,
     sockets: new EventSockets({

@@ -1,12 +1,27 @@
-import type { Route } from '../../api/index.ts'
+import type { EventParts, Route } from '../../api/index.ts'
+import { adminEventRoutes } from './events.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
+import { type ObservingParts, observingRoutes } from './observing.ts'
 import { type SettingsParts, settingsRoutes } from './settings.ts'
 import { type StoreParts, storeRoutes } from './store.ts'
+import { type TopicParts, topicRoutes } from './topics.ts'
+import { userRoutes } from './users.ts'
+
+export type { Inspected, InspectedPeer } from './inspected.ts'
+export { sessionRoutes, tokenOf } from './session.ts'
 
 /** The dependencies of the admin routes. */
-export interface AdminParts extends NodeParts, SettingsParts, StoreParts {}
+export interface AdminParts extends NodeParts, SettingsParts, StoreParts, EventParts, ObservingParts, TopicParts {}
 
 /** The routes of the admin interface that need authorization: on its port a session, on the control socket none. */
 export function controlRoutes(parts: AdminParts): Route[] {
-  return [...nodeRoutes(parts), ...settingsRoutes(parts), ...storeRoutes(parts)]
+  return [
+    ...nodeRoutes(parts),
+    ...settingsRoutes(parts),
+    ...userRoutes(parts),
+    ...topicRoutes(parts),
+    ...storeRoutes(parts),
+    ...adminEventRoutes(parts),
+    ...observingRoutes(parts),
+  ]
 }

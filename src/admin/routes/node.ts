@@ -3,6 +3,7 @@ import type { NodeId } from '../../identity/index.ts'
 import type { Health } from '../../observability/health.ts'
 import { versionParts } from '../../runtime/version.ts'
 import type { Settings } from '../../settings/index.ts'
+import type { Inspected } from './inspected.ts'
 import { adminPath } from './requests.ts'
 
 export interface NodeParts {
@@ -14,6 +15,8 @@ export interface NodeParts {
   readonly folder: string
   readonly settings: Settings
   readonly health: Health
+  /** Addresses and peers. */
+  readonly inspect: () => Inspected
   /** Stops the node, in the background. */
   readonly shutdown: () => void
 }
@@ -26,6 +29,7 @@ export function nodeRoutes({
   folder,
   settings,
   health,
+  inspect,
   shutdown,
 }: NodeParts): Route[] {
   const startedIso = new Date(startedUnix * 1000).toISOString().replace('.000Z', '+00:00')
@@ -47,7 +51,11 @@ export function nodeRoutes({
     return jsonResponse(202, { phase: 'stopping' })
   }
   return [
-    { path: `${adminPath}/node`, methods: { GET: { token: false, handle: node } } },
-    { path: `${adminPath}/node/shutdown`, methods: { POST: { token: false, handle: stop } } },
+    { path: `${adminPath}/node`, methods: { GET: { token: true, handle: node } } },
+    {
+      path: `${adminPath}/node/inspect`,
+      methods: { GET: { token: true, handle: () => jsonResponse(200, inspect()) } },
+    },
+    { path: `${adminPath}/node/shutdown`, methods: { POST: { token: true, handle: stop } } },
   ]
 }

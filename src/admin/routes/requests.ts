@@ -36,9 +36,9 @@ export function expectedRevision({ request }: Call): number | undefined {
 }
 
 /** The JSON body of a request. */
-export async function jsonBody(call: Call): Promise<unknown> {
+export async function jsonBody(call: Call, limit: number = limits.settingsDocumentBytes): Promise<unknown> {
   try {
-    return await call.json(limits.settingsDocumentBytes)
+    return await call.json(limit)
   } catch (error) {
     if (error instanceof JsonError) throw invalid(`The request body is not JSON: ${error.message}`)
     throw error

@@ -27,8 +27,8 @@ import {
 
 export interface SettingsParts {
   readonly settings: Settings
-  /** Who makes the changes, for the history of the settings. */
-  readonly origin: string
+  /** Who makes a change, for the history of the settings. */
+  readonly origin: (call: Call) => string
 }
 
 /** Reads and changes the settings of the running node. */
@@ -41,7 +41,7 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
   const changed = async (call: Call, scope: Scope, change: Change): Promise<HttpResponse> => {
     const dryRun = flagOf(parametersOf(call), 'dryRun', false)
     const { value, revision, paths } = await settings.change(change, {
-      origin,
+      origin: origin(call),
       dryRun,
       ifRevision: expectedRevision(call),
     })
@@ -77,15 +77,15 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
     {
       path,
       methods: {
-        GET: { token: false, handle: get },
-        PUT: { token: false, consumes: 'json', handle: put },
-        PATCH: { token: false, consumes: 'merge-patch', handle: patch },
-        DELETE: { token: false, handle: unset },
+        GET: { token: true, handle: get },
+        PUT: { token: true, consumes: 'json', handle: put },
+        PATCH: { token: true, consumes: 'merge-patch', handle: patch },
+        DELETE: { token: true, handle: unset },
       },
     },
-    { path: `${path}/schema`, methods: { GET: { token: false, handle: () => jsonResponse(200, schema) } } },
-    { path: `${path}/history`, methods: { GET: { token: false, handle: history } } },
-    { path: `${path}/rollback`, methods: { POST: { token: false, consumes: 'json', handle: rollback } } },
+    { path: `${path}/schema`, methods: { GET: { token: true, handle: () => jsonResponse(200, schema) } } },
+    { path: `${path}/history`, methods: { GET: { token: true, handle: history } } },
+    { path: `${path}/rollback`, methods: { POST: { token: true, consumes: 'json', handle: rollback } } },
   ]
 }
 

@@ -32,8 +32,8 @@ export function storeRoutes({ folder, events }: StoreParts): Route[] {
   }
   const path = `${adminPath}/store`
   return [
-    { path: `${path}/stats`, methods: { GET: { token: false, handle: stats } } },
-    { path: `${path}/accept-restored`, methods: { POST: { token: false, handle: acceptRestored } } },
-    { path: `${path}/forget-stream`, methods: { POST: { token: false, consumes: 'json', handle: forgetStream } } },
+    { path: `${path}/stats`, methods: { GET: { token: true, handle: stats } } },
+    { path: `${path}/accept-restored`, methods: { POST: { token: true, handle: acceptRestored } } },
+    { path: `${path}/forget-stream`, methods: { POST: { token: true, consumes: 'json', handle: forgetStream } } },
   ]
 }

@@ -40,4 +40,5 @@ export function adminRoutes(health: Health): Route[] {
 }
 
 export type { Blobs } from './blobs.ts'
+export { type EventParts, eventRoutes } from './events.ts'
 export type { SwarmInfo } from './node.ts'

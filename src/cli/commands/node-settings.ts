@@ -1,7 +1,6 @@
-import { resolve } from 'node:path'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { type Change, formatScope, type Json, type Scope } from '../../settings/index.ts'
-import { onNodeOrFolder } from '../node-or-folder.ts'
+import { type NamedNode, nodeArgument, onNode, onRunningNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { quoted } from '../quoted.ts'
 import {
@@ -16,43 +15,51 @@ import {
 } from './settings.ts'
 
 /** The settings of a node, which may be running or stopped. */
-export async function getSettings(folder: string, scope: Scope, defaults: boolean): Promise<Result> {
-  return await onNodeOrFolder(folder, systemRuntime, {
+export async function getSettings(named: NamedNode, scope: Scope, defaults: boolean): Promise<Result> {
+  return await onNode(named, systemRuntime, {
     running: async (node) =>
       valueResult(await node.request<Json>({ method: 'GET', path: `${pathOf(scope)}&defaults=${defaults}` })),
-    stopped: () => getInFolder(folder, scope, defaults),
+    stopped: (folder) => getInFolder(folder, scope, defaults),
   })
 }
 
-export async function setSettings(folder: string, scope: Scope, argument: string): Promise<Result> {
+/** The schema of a running node, which may be of another version. */
+export async function getSchema(named: NamedNode): Promise<Result> {
+  const schema = await onRunningNode(named, systemRuntime, (node) =>
+    node.request<Json>({ method: 'GET', path: '/settings/schema' }),
+  )
+  return { text: () => JSON.stringify(schema, undefined, 2), json: schema }
+}
+
+export async function setSettings(named: NamedNode, scope: Scope, argument: string): Promise<Result> {
   // Before anything else, and once: it may be the standard input.
   const value = await readValue(argument)
-  const { note, ...changed } = await change(folder, scope, { do: 'set', scope, value })
+  const { note, ...changed } = await change(named, scope, { do: 'set', scope, value })
   return { text: () => replacedText(scope, changed.settings), json: changed, note }
 }
 
-export async function unsetSettings(folder: string, scope: Scope): Promise<Result> {
-  const { note, revision, applied } = await change(folder, scope, { do: 'unset', scope })
+export async function unsetSettings(named: NamedNode, scope: Scope): Promise<Result> {
+  const { note, revision, applied } = await change(named, scope, { do: 'unset', scope })
   return { text: () => unsetText(scope), json: { scope: formatScope(scope), revision, applied }, note }
 }
 
-export async function rollbackSettings(folder: string, argument: string): Promise<Result> {
+export async function rollbackSettings(named: NamedNode, argument: string): Promise<Result> {
   checkRevision(argument)
   const restored = Number(argument)
-  const { note, revision, applied } = await change(folder, [], { do: 'rollback', revision: restored })
+  const { note, revision, applied } = await change(named, [], { do: 'rollback', revision: restored })
   const text = `Successfully rolled back to revision ${argument}, stored as revision ${revision}.`
   return { text: () => text, json: { revision, restored, applied }, note }
 }
 
 /** The note is for people whose node is running. */
-async function change(folder: string, scope: Scope, change: Change): Promise<SettingsChanged & Pick<Result, 'note'>> {
-  const check = `shoal settings get ${quoted(formatScope(scope))} --working-dir ${quoted(resolve(folder))}`
-  return await onNodeOrFolder<SettingsChanged & Pick<Result, 'note'>>(folder, systemRuntime, {
+async function change(named: NamedNode, scope: Scope, change: Change): Promise<SettingsChanged & Pick<Result, 'note'>> {
+  const check = `shoal settings get ${quoted(formatScope(scope))} ${nodeArgument(named)}`
+  return await onNode<SettingsChanged & Pick<Result, 'note'>>(named, systemRuntime, {
     running: async (node) => {
       const changed = await node.request<SettingsChanged>({ ...requestOf(scope, change), check })
       return { ...changed, note: noteOf(changed.applied) }
     },
-    stopped: () => changeInFolder(folder, scope, change),
+    stopped: (folder) => changeInFolder(folder, scope, change),
   })
 }
 

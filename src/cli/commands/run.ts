@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { messageOf, ShoalError } from '../../base/errors.ts'
 import { parseMemoryLimit } from '../../client-memory/memory-limit.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
-import { socketText } from '../../listening/listen.ts'
+import { isLoopback, socketText } from '../../listening/listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../logging/index.ts'
 import {
   type Addresses,
@@ -271,20 +271,21 @@ function addressesOf(node: Node): NodeAddresses {
 
 /** The banner on a TTY: addresses, and the next commands to type. */
 function banner(node: Node): string {
-  const { nodeId, peerId, api, admin, swarm } = addressesOf(node)
+  const { nodeId, peerId, api, swarm } = addressesOf(node)
+  const admin = node.addresses.admin.map((at) => `${isLoopback(at.address) ? 'http' : 'https'}://${socketText(at)}`)
   const lines = [
     '',
     `  node ID      ${nodeId}`,
     `  peer ID      ${peerId}`,
     `  API          ${api.map((at) => `http://${at}`).join('  ')}`,
-    `  admin        ${admin.map((at) => `http://${at}`).join('  ')}`,
+    `  admin        ${admin.join('  ')}`,
     `  swarm port   ${swarm.join('  ')}`,
     `  data folder  ${node.folder}`,
   ]
   if (node.usesPublicSwarmKey)
     lines.push(
       '  swarm key    the public default: anyone on this network can join. Set one of your own, which is used at once:',
-      `                 shoal settings set /swarm/swarmKey "$(head -c 32 /dev/urandom | base64)" --working-dir '${node.folder}'`,
+      `                 shoal settings set /swarm/swarmKey "$(shoal swarms keygen)" --working-dir '${node.folder}'`,
     )
   lines.push(`  try          curl http://${api[0] ?? ''}/api/v2/node/id`, '  stop         Ctrl+C', '', '')
   return lines.join('\n')

@@ -97,6 +97,15 @@ export async function changeInFolder(folder: string, scope: Scope, change: Chang
   return { scope: formatScope(scope), settings: value ?? null, revision, applied: { live: [], restart: paths } }
 }
 
+/** Authorizes a user of a stopped node. */
+export async function addUserInFolder(folder: string, publicKey: string): Promise<void> {
+  const scope = ['admin', 'authorizedUsers']
+  await withSettings(folder, async (settings) => {
+    const value = [...settings.document.admin.authorizedUsers, publicKey]
+    await settings.change({ do: 'set', scope, value }, { origin })
+  })
+}
+
 export function valueResult(value: Json): Result {
   return { text: () => yamlText(value), json: value }
 }

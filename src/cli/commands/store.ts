@@ -23,6 +23,7 @@ import {
   verifyFolder,
 } from '../../store/index.ts'
 import { onNodeOrFolder } from '../node-or-folder.ts'
+import { type NamedNode, onNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { progressLine } from '../progress.ts'
 
@@ -61,10 +62,10 @@ function verifyText(report: TopicReport): string {
 }
 
 /** Counts events and files of a node, which may be running or stopped. */
-export async function storeStats(folder: string): Promise<Result> {
-  const stats = await onNodeOrFolder<readonly TopicStats[]>(folder, systemRuntime, {
+export async function storeStats(named: NamedNode): Promise<Result> {
+  const stats = await onNode<readonly TopicStats[]>(named, systemRuntime, {
     running: (node) => node.request({ method: 'GET', path: '/store/stats', isLong: true }),
-    stopped: async () => withFolder(folder, (_, path) => folderStats(path)),
+    stopped: async (folder) => withFolder(folder, (_, path) => folderStats(path)),
   })
   return { text: () => stats.map(statsText).join('\n') || 'There are no events yet.', json: stats }
 }

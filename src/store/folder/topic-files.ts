@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 /**
  * The event database of a topic. Its file name has a readable part of the topic, and a hash that distinguishes topics
@@ -47,4 +47,17 @@ export function topicFiles(folder: string): string[] {
     .filter((name) => name.endsWith('.db') && !/-(blobs|blocks)\.db$/.test(name))
     .sort()
     .map((name) => join(topics, name))
+}
+
+/** What follows the name of a topic in the names of its files, which begins after a hash. */
+const afterTopic = /^(?:-blobs|-blocks)?\.(?:db|slots)(?:$|[-.])/
+
+/** All files of a topic, its event database last. */
+export function filesOfTopic(events: string): string[] {
+  const folder = join(events, '..')
+  if (!existsSync(folder)) return []
+  const name = basename(events, '.db')
+  const files = readdirSync(folder).filter((file) => file.startsWith(name) && afterTopic.test(file.slice(name.length)))
+  const isEvents = (file: string): boolean => file === basename(events)
+  return [...files.filter((file) => !isEvents(file)), ...files.filter(isEvents)].map((file) => join(folder, file))
 }

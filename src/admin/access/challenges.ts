@@ -1,0 +1,69 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { failure } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
+
+const nonceBytes = 16
+const endBytes = 8
+const macBytes = 32
+
+/**
+ * Challenges for users who sign in. A challenge carries its end and is authenticated by a secret of the process, so
+ * that asking for many of them takes no memory. Only those that were used are remembered, at least until they expire.
+ */
+export class Challenges {
+  readonly #clock: Clock
+  readonly #random: Random
+  readonly #secret: Buffer
+  /** Nonces of used challenges, with the end of their validity in milliseconds of the monotonic clock. */
+  readonly #used = new Map<string, number>()
+
+  constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
+    this.#clock = clock
+    this.#random = random
+    this.#secret = random.bytes(32)
+  }
+
+  /** A new challenge for the holder of a key. */
+  issue(publicKey: string): string {
+    const head = Buffer.alloc(nonceBytes + endBytes)
+    this.#random.bytes(nonceBytes).copy(head)
+    head.writeDoubleBE(this.#clock.steadyMs() + limits.challengeMs, nonceBytes)
+    return Buffer.concat([head, this.#mac(head, publicKey)]).toString('base64url')
+  }
+
+  /** Whether a challenge was issued for a key, and is neither expired nor used. */
+  isOpen(publicKey: string, challenge: string): boolean {
+    const parsed = this.#parse(publicKey, challenge)
+    return parsed !== undefined && parsed.end > this.#clock.steadyMs() && !this.#used.has(parsed.nonce)
+  }
+
+  /** Uses up a challenge; false when it is not open. */
+  use(publicKey: string, challenge: string): boolean {
+    const parsed = this.#parse(publicKey, challenge)
+    if (parsed === undefined || !this.isOpen(publicKey, challenge)) return false
+    if (this.#used.size >= limits.usedChallenges) this.#forgetExpired()
+    // Forgetting one that is not expired would allow to use it again.
+    if (this.#used.size >= limits.usedChallenges) throw failure('ERR_SERVICE_OVERLOADED', {})
+    this.#used.set(parsed.nonce, parsed.end)
+    return true
+  }
+
+  #forgetExpired(): void {
+    const now = this.#clock.steadyMs()
+    for (const [nonce, end] of this.#used) if (end <= now) this.#used.delete(nonce)
+  }
+
+  #parse(publicKey: string, challenge: string): { readonly nonce: string; readonly end: number } | undefined {
+    const bytes = Buffer.from(challenge, 'base64url')
+    if (bytes.length !== nonceBytes + endBytes + macBytes || bytes.toString('base64url') !== challenge) return undefined
+    const head = bytes.subarray(0, nonceBytes + endBytes)
+    if (!timingSafeEqual(bytes.subarray(head.length), this.#mac(head, publicKey))) return undefined
+    return { nonce: head.toString('latin1', 0, nonceBytes), end: head.readDoubleBE(nonceBytes) }
+  }
+
+  #mac(head: Buffer, publicKey: string): Buffer {
+    return createHmac('sha256', this.#secret).update(head).update(publicKey).digest()
+  }
+}

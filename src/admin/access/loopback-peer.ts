@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import { isIPv4, isIPv6 } from 'node:net'
+import { endianness } from 'node:os'
+import { systemCode } from '../../base/errors.ts'
+import { isLoopback } from '../../listening/listen.ts'
+
+/** The two ends of a TCP connection, seen from this process. */
+export interface Ends {
+  readonly localAddress: string
+  readonly localPort: number
+  readonly remoteAddress: string
+  readonly remotePort: number
+}
+
+/** The user ID of the process at the other end of a loopback connection; undefined where the system does not tell. */
+export async function loopbackPeerUser(ends: Ends): Promise<number | undefined> {
+  if (!isLoopback(ends.remoteAddress)) return undefined
+  // A client with an IPv6 socket can connect to an IPv4 address.
+  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(readTable))
+  return peerUserIn(tables.join('\n'), ends, endianness())
+}
+
+async function readTable(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'latin1')
+  } catch (error) {
+    // Another system, or one without IPv6.
+    if (['ENOENT', 'EACCES', 'EPERM'].includes(systemCode(error) ?? '')) return ''
+    throw error
+  }
+}
+
+const established = '01'
+
+/**
+ * Finds the other end of a connection in the tables of `/proc/net`. Only an established socket with an inode has an
+ * owner: one that its process has closed is listed as one of root.
+ */
+export function peerUserIn(tables: string, ends: Ends, order: 'BE' | 'LE'): number | undefined {
+  const locals = addressTexts(ends.remoteAddress, order).map((text) => `${text}:${portText(ends.remotePort)}`)
+  const remotes = addressTexts(ends.localAddress, order).map((text) => `${text}:${portText(ends.localPort)}`)
+  for (const line of tables.split('\n')) {
+    const [, local = '', remote = '', state, , , , user = '', , inode] = line.trim().split(/\s+/)
+    if (!locals.includes(local) || !remotes.includes(remote)) continue
+    if (state === established && inode !== '0' && /^\d+$/.test(user)) return Number(user)
+  }
+  return undefined
+}
+
+function portText(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, '0')
+}
+
+/** An address as the tables show it: words of 32 bits in the byte order of the machine. */
+function addressTexts(address: string, order: 'BE' | 'LE'): string[] {
+  const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1]
+  const plain = mapped ?? address
+  if (isIPv4(plain)) {
+    const bytes = plain.split('.').map(Number)
+    return [hexWords(bytes, order), hexWords([...Array<number>(10).fill(0), 0xff, 0xff, ...bytes], order)]
+  }
+  // The only one that is asked for.
+  return isIPv6(plain) && plain === '::1' ? [hexWords([...Array<number>(15).fill(0), 1], order)] : []
+}
+
+function hexWords(bytes: readonly number[], order: 'BE' | 'LE'): string {
+  const buffer = Buffer.from(bytes)
+  if (order === 'LE') buffer.swap32()
+  return buffer.toString('hex').toUpperCase()
+}

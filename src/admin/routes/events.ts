@@ -1,0 +1,11 @@
+import { type EventParts, eventRoutes, type Route } from '../../api/index.ts'
+import { adminPath } from './requests.ts'
+
+const apiPath = '/api/v2'
+
+/** Offsets, queries, subscriptions and publishing, as on the API, in the name of the operator. */
+export function adminEventRoutes(parts: EventParts): Route[] {
+  return eventRoutes(parts)
+    .filter(({ methods }) => Object.values(methods).every(({ token }) => token))
+    .map(({ path, methods }) => ({ path: `${adminPath}${path.slice(apiPath.length)}`, methods }))
+}

@@ -1,0 +1,58 @@
+import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
+import { failure, ShoalError } from '../../base/errors.ts'
+import { adminPath, flagOf, invalid, jsonBody, parametersOf, requiredMember } from './requests.ts'
+import type { SettingsParts } from './settings.ts'
+
+const scope = ['admin', 'authorizedUsers']
+
+/** The users who may use the admin port: `/admin/authorizedUsers` of the settings. */
+export function userRoutes({ settings, origin }: SettingsParts): Route[] {
+  const users = (): readonly string[] => settings.document.admin.authorizedUsers
+  const list = (): HttpResponse => jsonResponse(200, users())
+  /** Changes the list as it is when the change is stored. */
+  const changed = async (call: Call, next: () => readonly string[]): Promise<HttpResponse> => {
+    try {
+      const ifRevision = settings.revision
+      await settings.change({ do: 'set', scope, value: [...next()] }, { origin: origin(call), ifRevision })
+      return list()
+    } catch (error) {
+      if (error instanceof ShoalError && error.code === 'ERR_SETTINGS_CONFLICT') return await changed(call, next)
+      throw error
+    }
+  }
+  const add = async (call: Call): Promise<HttpResponse> => {
+    const key = requiredMember(await jsonBody(call), 'publicKey', 'the public key of a user')
+    if (typeof key !== 'string') throw invalid('publicKey: not a string.')
+    return await changed(call, () => [...users(), key])
+  }
+  const remove = (call: Call): Promise<HttpResponse> => {
+    const key = keyIn(call.path)
+    const force = flagOf(parametersOf(call), 'force', false)
+    return changed(call, () => {
+      const rest = users().filter((user) => user !== key)
+      if (rest.length === users().length) throw failure('ERR_NOT_FOUND', {})
+      if (rest.length === 0 && !force)
+        throw invalid(
+          'This is the last authorized user: without one the node can be claimed again. `force=true` removes it.',
+        )
+      return rest
+    })
+  }
+  const path = `${adminPath}/users`
+  return [
+    {
+      path,
+      methods: { GET: { token: true, handle: list }, POST: { token: true, consumes: 'json', handle: add } },
+    },
+    { path: `${path}/*`, methods: { DELETE: { token: true, handle: remove } } },
+  ]
+}
+
+function keyIn(path: string): string {
+  const part = path.slice(`${adminPath}/users/`.length)
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw invalid(`'${part}' is not a public key.`)
+  }
+}

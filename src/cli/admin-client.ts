@@ -1,0 +1,220 @@
+import { type IncomingMessage, request } from 'node:http'
+import type { Socket } from 'node:net'
+import { failure, ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import { adminSignInMessage, formatPublicKey, type KeyPair, type NodeId } from '../identity/index.ts'
+import type { Timers } from '../runtime/timers.ts'
+import { textOf } from './api-client.ts'
+import { type NodeClient, type NodeRequest, refusalOf, requestText } from './control-client.ts'
+import type { KnownNodes } from './known-nodes.ts'
+import type { PortAddress } from './node-address.ts'
+import {
+  addressText,
+  NodeAgent,
+  plainSocket,
+  type Resolved,
+  reasonOf,
+  resolved,
+  secureSocket,
+  wrongNode,
+} from './node-connection.ts'
+
+export interface AdminClientOptions {
+  readonly user: KeyPair
+  readonly known: KnownNodes
+  readonly timers: Timers
+  /** The one-time code for the first user of a node. */
+  readonly code?: string | undefined
+  readonly timeoutMs?: number
+}
+
+interface Challenge {
+  readonly challenge: string
+  readonly nodeId: NodeId
+}
+
+/** A client for the admin port of a node, with a session. */
+export class AdminClient implements NodeClient {
+  readonly #address: PortAddress
+  readonly #options: AdminClientOptions
+  readonly #timeoutMs: number
+  readonly #agent: NodeAgent
+  readonly #resolved: Resolved
+  #isSecure: boolean
+  /** The node of the certificate. */
+  #proven: NodeId | undefined
+  #token: string | undefined
+  /** Whether the user became the first authorized one of the node. */
+  isFirstUser = false
+
+  private constructor(address: PortAddress, options: AdminClientOptions, found: Resolved) {
+    this.#address = address
+    this.#options = options
+    this.#timeoutMs = options.timeoutMs ?? limits.controlAnswerMs
+    this.#agent = new NodeAgent(() => this.#connect())
+    this.#resolved = found
+    this.#isSecure = address.scheme === 'https' || !found.isLoopback
+  }
+
+  /** Signs in to a node. */
+  static async connect(address: PortAddress, options: AdminClientOptions): Promise<AdminClient> {
+    const found = await resolved(address)
+    if (address.scheme === 'http' && !found.isLoopback)
+      throw new ShoalError(
+        'ERR_INVALID_INPUT',
+        `${addressText(address)} is not on this machine, and other nodes are only reached with https.`,
+      )
+    const client = new AdminClient(address, options, found)
+    try {
+      await client.#signIn()
+      return client
+    } catch (error) {
+      client.#agent.destroy()
+      throw error
+    }
+  }
+
+  async request<T>(sent: NodeRequest): Promise<T> {
+    const text = await this.#bodyOf(await this.stream(sent), sent)
+    try {
+      return JSON.parse(text) as T
+    } catch {
+      throw this.#notANode()
+    }
+  }
+
+  async stream(sent: NodeRequest): Promise<IncomingMessage> {
+    const timeoutMs = sent.isLong === true ? limits.longControlAnswerMs : this.#timeoutMs
+    const response = await this.#responded(sent, timeoutMs)
+    if ((response.statusCode ?? 500) < 400) return response
+    throw refusalOf(await this.#bodyOf(response, sent), response.statusCode, sent)
+  }
+
+  /** Ends the session. */
+  async close(): Promise<void> {
+    try {
+      if (this.#token !== undefined) await this.request({ method: 'DELETE', path: '/session' })
+    } catch {
+      // The node may have stopped, or have removed the user; a session also ends by itself.
+    } finally {
+      this.#agent.destroy()
+    }
+  }
+
+  async #signIn(): Promise<void> {
+    const { user, code } = this.#options
+    const publicKey = formatPublicKey(user.publicKey)
+    const { challenge, nodeId } = await this.#challenge({ publicKey })
+    if (typeof challenge !== 'string' || typeof nodeId !== 'string') throw this.#notANode()
+    this.#check(nodeId)
+    const signature = Buffer.from(user.sign(adminSignInMessage(nodeId, challenge))).toString('base64')
+    const body = { publicKey, challenge, signature, ...(code !== undefined && { code }) }
+    const opened = await this.request<{ token: string; firstUser: boolean }>({ method: 'POST', path: '/session', body })
+    this.#token = opened.token
+    this.isFirstUser = opened.firstUser
+  }
+
+  async #challenge(body: object): Promise<Challenge> {
+    const sent: NodeRequest = { method: 'POST', path: '/session/challenge', body }
+    try {
+      return await this.request<Challenge>(sent)
+    } catch (error) {
+      const mayBeSecure = !this.#isSecure && this.#address.scheme === undefined
+      if (!mayBeSecure || !(error instanceof ConnectionLost)) throw error
+      // A port on all addresses speaks TLS on loopback, too.
+      this.#isSecure = true
+      return await this.request<Challenge>(sent)
+    }
+  }
+
+  async #connect(): Promise<Socket> {
+    const { lookup } = this.#resolved
+    const options = { address: this.#address, lookup, timers: this.#options.timers, timeoutMs: this.#timeoutMs }
+    if (!this.#isSecure) return await plainSocket(options)
+    return await secureSocket(options, (node) => {
+      this.#pin(node)
+      this.#proven = node
+    })
+  }
+
+  /** Throws unless a certificate is that of the expected node: the one that was seen first at this address. */
+  #pin(node: NodeId): void {
+    const { known } = this.#options
+    const at = addressText(this.#address)
+    if (this.#address.node !== undefined) this.#require(this.#address.node, node)
+    // Nodes of this machine come and go.
+    else if (!this.#resolved.isLoopback) {
+      const first = known.at(at)
+      if (first === undefined) known.add(at, node)
+      else this.#require(first, node, `. If the node was replaced, remove its line from ${known.file}`)
+    }
+  }
+
+  #require(expected: NodeId, node: NodeId, hint?: string): void {
+    if (expected !== node) throw wrongNode(this.#address, expected, node, hint)
+  }
+
+  /** A signature is only made for the node that was asked for. */
+  #check(node: NodeId): void {
+    const expected = this.#proven ?? this.#address.node
+    if (expected !== undefined) this.#require(expected, node)
+  }
+
+  async #responded(sent: NodeRequest, timeoutMs: number): Promise<IncomingMessage> {
+    const text = requestText(sent)
+    const { timers } = this.#options
+    return await new Promise((resolve, reject) => {
+      const outgoing = request({
+        agent: this.#agent,
+        host: this.#address.host,
+        port: this.#address.port,
+        method: sent.method,
+        path: `/api/v2/admin${sent.path}`,
+        headers: {
+          // The name in the address may be unknown to the node, which refuses it as protection of browsers.
+          host: 'localhost',
+          'content-length': Buffer.byteLength(text),
+          ...(text !== '' && { 'content-type': 'application/json' }),
+          ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+        },
+      })
+      const timer = timers.setTimeout(() => outgoing.destroy(new Error('timeout')), timeoutMs)
+      outgoing.once('response', (response) => {
+        timers.clear(timer)
+        resolve(response)
+      })
+      outgoing.once('error', (error) => {
+        timers.clear(timer)
+        reject(this.#lost(error, sent))
+      })
+      outgoing.end(text)
+    })
+  }
+
+  async #bodyOf(response: IncomingMessage, sent: NodeRequest): Promise<string> {
+    try {
+      return await textOf(response)
+    } catch (error) {
+      throw this.#lost(error, sent)
+    }
+  }
+
+  #notANode(): ShoalError {
+    return failure('ERR_NODE_UNREACHABLE', { cause: `${addressText(this.#address)} does not answer as a node does` })
+  }
+
+  #lost(error: unknown, { method, path, check }: NodeRequest): Error {
+    if (error instanceof ShoalError) return error
+    const isChange = method !== 'GET' && !path.startsWith('/session')
+    const doubt = isChange ? '. It is not known whether it has done this.' : ''
+    const hint = isChange && check !== undefined ? ` \`${check}\` shows it.` : ''
+    return new ConnectionLost(`${addressText(this.#address)}: ${reasonOf(error)}${doubt}${hint}`)
+  }
+}
+
+/** A connection that ended before the answer. */
+class ConnectionLost extends ShoalError {
+  constructor(cause: string) {
+    super('ERR_NODE_UNREACHABLE', failure('ERR_NODE_UNREACHABLE', { cause }).message)
+  }
+}

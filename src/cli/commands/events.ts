@@ -1,0 +1,129 @@
+import type { Readable } from 'node:stream'
+import { failure, messageOf, ShoalError } from '../../base/errors.ts'
+import { rfc3339 } from '../../base/timestamps.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
+import type { NodeClient } from '../control-client.ts'
+import { eventText } from '../event-line.ts'
+import { readSource } from '../input.ts'
+import { type NamedNode, onRunningNode } from '../on-node.ts'
+import { type Result, type Streamed, write } from '../output.ts'
+import { table } from '../table.ts'
+
+interface Offsets {
+  readonly present: Readonly<Record<string, number>>
+  readonly toReplicate: Readonly<Record<string, number>>
+}
+
+export async function showOffsets(named: NamedNode): Promise<Result> {
+  const offsets = await onRunningNode(named, systemRuntime, offsetsOf)
+  const streams = [...new Set([...Object.keys(offsets.present), ...Object.keys(offsets.toReplicate)])].sort()
+  const rows = streams.map((stream) => {
+    const missing = offsets.toReplicate[stream]
+    return [stream, String(offsets.present[stream] ?? ''), missing === undefined ? '' : `+${missing}`]
+  })
+  return { text: () => table(['STREAM ID', 'OFFSET', 'TO REPLICATE'], rows), json: offsets }
+}
+
+async function offsetsOf(node: NodeClient): Promise<Offsets> {
+  return await node.request<Offsets>({ method: 'GET', path: '/events/offsets' })
+}
+
+interface Published {
+  readonly data: readonly { lamport: number; stream: string; offset: number; timestamp: number }[]
+}
+
+export async function publishEvent(named: NamedNode, argument: string, tags: readonly string[]): Promise<Result> {
+  const payload = textOf(argument)
+  try {
+    JSON.parse(payload)
+  } catch (error) {
+    throw new ShoalError('ERR_INVALID_INPUT', `The payload is not JSON: ${messageOf(error)}`)
+  }
+  // As text, so that the node stores the payload as it was typed.
+  const text = `{"data":[{"tags":${JSON.stringify(tags)},"payload":${payload}}]}`
+  const published = await refusedAsInput(
+    onRunningNode(named, systemRuntime, (node) =>
+      node.request<Published>({ method: 'POST', path: '/events/publish', text }),
+    ),
+  )
+  const lines = published.data.map(
+    ({ stream, offset, timestamp }) => `published event ${stream}/${offset} at ${rfc3339(timestamp)}`,
+  )
+  return { text: () => lines.join('\n'), json: published }
+}
+
+/** What is read: everything now, everything and what comes, or only what comes. */
+export type ReadKind = 'query' | 'subscribe' | 'tail'
+
+export async function readEvents(
+  named: NamedNode,
+  kind: ReadKind,
+  argument: string,
+  isJson: boolean,
+): Promise<Streamed> {
+  const query = textOf(argument)
+  const read = async (node: NodeClient): Promise<boolean> => {
+    const lowerBound = kind === 'tail' ? (await offsetsOf(node)).present : {}
+    const body = kind === 'query' ? { query, order: 'asc' } : { query, lowerBound }
+    const path = `/events/${kind === 'query' ? 'query' : 'subscribe'}`
+    return await writeLines(await node.stream({ method: 'POST', path, body, isLong: true }), isJson)
+  }
+  return { stream: () => refusedAsInput(onRunningNode(named, systemRuntime, read)) }
+}
+
+/** Writes the lines of a response; false when the last one is an error. */
+async function writeLines(response: Readable, isJson: boolean): Promise<boolean> {
+  let isComplete = true
+  for await (const line of linesOf(response)) {
+    // An empty line keeps the connection alive.
+    if (line === '') continue
+    const failed = errorIn(line)
+    if (failed !== undefined) isComplete = false
+    if (failed !== undefined && !isJson) await write(process.stderr, `[${failed.code}] Error: ${failed.message}`)
+    else if (isJson && !line.startsWith('{"type":"offsets"')) await write(process.stdout, line)
+    else if (!isJson) await writeText(line)
+  }
+  return isComplete
+}
+
+/** The lines of a response. Throws when the connection ends before the response does. */
+async function* linesOf(response: Readable): AsyncGenerator<string> {
+  let rest = ''
+  try {
+    for await (const text of response.setEncoding('utf8')) {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (error) {
+    throw failure('ERR_NODE_UNREACHABLE', { cause: `the connection was closed: ${messageOf(error)}` })
+  }
+  yield rest
+}
+
+async function writeText(line: string): Promise<void> {
+  const text = eventText(line)
+  if (text !== undefined) await write(process.stdout, text)
+}
+
+/** The error that ends a stream. */
+function errorIn(line: string): { readonly code: string; readonly message: string } | undefined {
+  return line.startsWith('{"code":') ? (JSON.parse(line) as { code: string; message: string }) : undefined
+}
+
+/** Text of an argument; `@file` and `@-` read it. */
+function textOf(argument: string): string {
+  return argument.startsWith('@') ? readSource(argument.slice(1)) : argument
+}
+
+/** A query or event that the node refuses is invalid input for a command. */
+async function refusedAsInput<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    const isInput = error instanceof ShoalError && inputCodes.has(error.code)
+    throw isInput ? new ShoalError('ERR_INVALID_INPUT', error.message) : error
+  }
+}
+
+const inputCodes: ReadonlySet<string> = new Set(['ERR_BAD_REQUEST', 'ERR_UNSUPPORTED_FEATURE', 'ERR_PAYLOAD_TOO_LARGE'])

@@ -1,0 +1,53 @@
+import type { Inspected } from '../../admin/index.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
+import { type Asked, askAll, notAnsweredText } from '../hosts.ts'
+import { type NamedNode, onRunningNode } from '../on-node.ts'
+import type { Result } from '../output.ts'
+import { table } from '../table.ts'
+import { inspectText } from './inspect-text.ts'
+
+interface NodeDescription {
+  readonly nodeId: string
+  readonly displayName: string
+  readonly startedIso: string
+  readonly startedUnix: number
+  readonly version: { readonly version: string }
+}
+
+/** Asks all nodes at once; a node that does not answer is a row of the result. */
+export async function listNodes(nodes: readonly NamedNode[], timeoutMs: number, isStrict: boolean): Promise<Result> {
+  const listed = await askAll(nodes, timeoutMs, systemRuntime, (node) =>
+    node.request<NodeDescription>({ method: 'GET', path: '/node' }),
+  )
+  const head = ['NODE ID', 'DISPLAY NAME', 'HOST', 'STARTED', 'VERSION']
+  return {
+    text: () => table(head, listed.map(rowOf)),
+    json: listed.map(jsonOf),
+    failed: isStrict && listed.some(({ connection }) => connection !== 'reachable'),
+  }
+}
+
+function jsonOf(asked: Asked<NodeDescription>): object {
+  if (asked.connection !== 'reachable') return asked
+  const { connection, host, answer } = asked
+  const { nodeId, displayName, startedIso, startedUnix, version } = answer
+  return { connection, host, nodeId, displayName, startedIso, startedUnix, version }
+}
+
+function rowOf(asked: Asked<NodeDescription>): string[] {
+  if (asked.connection !== 'reachable') return [notAnsweredText(asked), '', asked.host, '', '']
+  const { nodeId, displayName, startedIso, version } = asked.answer
+  return [nodeId, displayName, asked.host, startedIso, version.version]
+}
+
+export async function inspectNode(named: NamedNode): Promise<Result> {
+  const inspected = await onRunningNode(named, systemRuntime, (node) =>
+    node.request<Inspected>({ method: 'GET', path: '/node/inspect' }),
+  )
+  return { text: () => inspectText(inspected), json: inspected }
+}
+
+export async function shutDownNode(named: NamedNode): Promise<Result> {
+  await onRunningNode(named, systemRuntime, (node) => node.request({ method: 'POST', path: '/node/shutdown' }))
+  return { text: () => 'shutdown request sent', json: {} }
+}

@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import {
+  collect,
+  done,
+  examples,
+  type Finish,
+  group,
+  identity,
+  leaf,
+  namedNode,
+  nodeHelp,
+  workingDir,
+} from './command.ts'
+
+const queryHelp = 'AQL; @file reads a file, @- the standard input'
+const nodeFirst = 'the node, if another argument follows'
+
+export function eventsCommand(finish: Finish): Command {
+  const events = group('events', 'read and publish events of a running node')
+  const commands = () => import('./commands/events.ts')
+  events.addCommand(
+    leaf('offsets', 'print how many events the node has of each stream, and how many it lacks')
+      .argument('[node]', nodeHelp)
+      .addOption(workingDir())
+      .addOption(identity())
+      .addHelpText('after', examples(['shoal events offsets press7.local', 'of a node on another machine']))
+      .action(done(finish, async (options, node) => (await commands()).showOffsets(namedNode(options, node)))),
+  )
+  events.addCommand(
+    reading(finish, 'query', 'print the results of a query, oldest event first', [
+      `shoal events query "FROM 'temperature' & 'hall-3'"`,
+      'of the node in ./shoal-data',
+    ]),
+  )
+  events.addCommand(subscribeCommand(finish))
+  events.addCommand(
+    reading(finish, 'tail', 'print new results of a query until Ctrl+C', [
+      `shoal events tail "FROM 'alarm' SELECT _.text"`,
+      'what is published from now on',
+    ]),
+  )
+  events.addCommand(
+    leaf('publish', 'publish an event, in the name of com.actyx.cli')
+      .argument('<node-or-payload>', `${nodeFirst}; otherwise the payload`)
+      .argument('[payload]', 'JSON; @file reads a file, @- the standard input')
+      .option('-t, --tag <tag>', 'a tag of the event; several are possible', collect)
+      .addOption(workingDir())
+      .addOption(identity())
+      .addHelpText(
+        'after',
+        examples([`shoal events publish '{"text":"hello"}' -t greeting`, 'to the node in ./shoal-data']),
+      )
+      .action(
+        done(finish, async (options, first, second) => {
+          const [node, payload] = second === undefined ? [undefined, first] : [first, second]
+          const tags = (options['tag'] ?? []) as string[]
+          return (await commands()).publishEvent(namedNode(options, node), String(payload), tags)
+        }),
+      ),
+  )
+  return events
+}
+
+/** Also `internal events subscribe`, as the reference system has it. */
+export function subscribeCommand(finish: Finish): Command {
+  return reading(finish, 'subscribe', 'print all results of a query, and new ones until Ctrl+C', [
+    'shoal events subscribe press7.local "FROM allEvents" --json',
+    'one line of JSON per event',
+  ])
+}
+
+function reading(
+  finish: Finish,
+  kind: 'query' | 'subscribe' | 'tail',
+  description: string,
+  ...shown: [string, string][]
+): Command {
+  return leaf(kind, description)
+    .argument('<node-or-query>', `${nodeFirst}; otherwise the query`)
+    .argument('[query]', queryHelp)
+    .addOption(workingDir())
+    .addOption(identity())
+    .addHelpText('after', examples(...shown))
+    .action(
+      done(finish, async (options, first, second) => {
+        const [node, query] = second === undefined ? [undefined, first] : [first, second]
+        const named = namedNode(options, node)
+        const { readEvents } = await import('./commands/events.ts')
+        return readEvents(named, kind, String(query), options['json'] === true)
+      }),
+    )
+}

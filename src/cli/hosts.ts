@@ -1,0 +1,53 @@
+import { ShoalError } from '../base/errors.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
+import type { NodeClient } from './control-client.ts'
+import { NotConnected } from './node-connection.ts'
+import { type NamedNode, onRunningNode, requireUserKey } from './on-node.ts'
+
+/** What became of a question to one of several nodes. */
+export type Asked<T> = { readonly connection: 'reachable'; readonly host: string; readonly answer: T } | NotAnswered
+
+export type NotAnswered =
+  | { readonly connection: 'unreachable' | 'unauthorized'; readonly host: string }
+  | { readonly connection: 'error'; readonly host: string; readonly error: { code: string; message: string } }
+
+/** Asks several nodes at once. The answers are in the order of the nodes; a node that does not answer is one of them. */
+export async function askAll<T>(
+  nodes: readonly NamedNode[],
+  timeoutMs: number,
+  runtime: Runtime,
+  ask: (node: NodeClient) => Promise<T>,
+): Promise<Asked<T>[]> {
+  requireUserKey(nodes)
+  return await Promise.all(nodes.map((named) => askOne({ ...named, timeoutMs }, timeoutMs, runtime, ask)))
+}
+
+async function askOne<T>(
+  named: NamedNode,
+  timeoutMs: number,
+  runtime: Runtime,
+  ask: (node: NodeClient) => Promise<T>,
+): Promise<Asked<T>> {
+  const host = named.node ?? named.folder
+  const expired = Promise.withResolvers<never>()
+  const late = new ShoalError('ERR_NODE_UNREACHABLE', 'timeout')
+  const timer = runtime.timers.setTimeout(() => expired.reject(late), timeoutMs)
+  try {
+    const answer = await Promise.race([onRunningNode(named, runtime, ask), expired.promise])
+    return { connection: 'reachable', host, answer }
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    const { code, message } = error
+    if (code === 'ERR_UNAUTHORIZED') return { connection: 'unauthorized', host }
+    if (error instanceof NotConnected) return { connection: 'unreachable', host }
+    return { connection: 'error', host, error: { code, message } }
+  } finally {
+    runtime.timers.clear(timer)
+  }
+}
+
+/** The text for people in place of an answer. */
+export function notAnsweredText(asked: NotAnswered): string {
+  if ('error' in asked) return asked.error.message
+  return asked.connection === 'unreachable' ? 'shoal was unreachable on host' : 'Unauthorized on host'
+}

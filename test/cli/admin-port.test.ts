@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { getSchema } from '../../src/cli/commands/node-settings.ts'
+import { inspectNode, listNodes, shutDownNode } from '../../src/cli/commands/nodes.ts'
+import { initLocal } from '../../src/cli/commands/settings.ts'
+import { addKey, claimNode, makeKey, printPublicKey } from '../../src/cli/commands/users.ts'
+import { formatPublicKey, KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import { schema } from '../../src/settings/index.ts'
+import { adminPort, node } from '../support/admin.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { ShoalProcess, shoal } from '../support/process.ts'
+
+const [anna, bert] = [new KeyPair(Buffer.alloc(32, 2)), new KeyPair(Buffer.alloc(32, 3))]
+const publicOf = (user: KeyPair): string => formatPublicKey(user.publicKey)
+const identity = anna.toPrivateText()
+
+test('a user makes a key, claims a node by using it, and manages it by its address', async (t) => {
+  const config = temporaryFolder(t)
+  const env = { XDG_CONFIG_HOME: config }
+  const folder = join(temporaryFolder(t), 'data')
+  const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder])
+  const made = await shoal(t, ['users', 'keygen'], { env, input: '\n' })
+  assert.ok(made.stdout.startsWith(`Your private key has been saved at ${config}/shoal/keys/users/id\n`), made.stdout)
+  await run.api()
+  const [, port] = await run.logged(/Admin API bound to \/ip4\/127\.0\.0\.1\/tcp\/(\d+)\./)
+  const at = `localhost:${port}`
+  const set = await shoal(t, ['settings', 'set', '/admin/displayName', 'Press 7', at], { env })
+  assert.match(set.stdout, /^Successfully replaced settings at \/admin\/displayName\. Created .*:\nPress 7\n$/)
+  await run.logged(/0\S{44} has been added as the first authorized user/)
+  const listed = await shoal(t, ['nodes', 'ls', at, folder, '--json'], { env })
+  const [first, second] = JSON.parse(listed.stdout).result
+  assert.deepEqual([first.connection, first.displayName, first.host], ['reachable', 'Press 7', at])
+  assert.deepEqual(second, { ...first, host: folder })
+  const other = await shoal(t, ['settings', 'get', '/', at, '-i', bert.toPrivateText()], { env })
+  assert.equal(other.code, 1)
+  assert.equal(other.stderr, '[ERR_UNAUTHORIZED] Error: Provided key is not authorized to access the API.\n')
+  const stopped = await shoal(t, ['nodes', 'shutdown', at], { env })
+  assert.deepEqual([stopped.code, stopped.stdout], [0, 'shutdown request sent\n'])
+  assert.equal((await run.ended).code, 0)
+  assert.match(run.stderr, /NODE_STOPPED_BY_NODEUI/)
+})
+
+test('nodes are listed in the order of the command, with those that cannot be reached', async (t) => {
+  const { at } = await adminPort(t)
+  const foreign = await adminPort(t)
+  await foreign.settings.set(['admin', 'authorizedUsers'], [publicOf(bert)], 'test')
+  const folder = join(temporaryFolder(t), 'data')
+  await initLocal(folder, false)
+  const hosts = [`localhost:${at.port}`, 'localhost:1', `localhost:${foreign.at.port}`, 'a b', folder]
+  const named = hosts.map((host) => ({ folder: '', node: host, identity }))
+  const { json, text, failed } = await listNodes(named, 5000, true)
+  assert.equal(failed, true)
+  const [reachable, ...others] = json as { connection: string }[]
+  assert.deepEqual(others, [
+    { connection: 'unreachable', host: 'localhost:1' },
+    { connection: 'unauthorized', host: hosts[2] },
+    {
+      connection: 'error',
+      host: 'a b',
+      error: { code: 'ERR_INVALID_INPUT', message: 'cannot interpret a b as address' },
+    },
+    { connection: 'unreachable', host: folder },
+  ])
+  const members = ['connection', 'host', 'nodeId', 'displayName', 'startedIso', 'startedUnix', 'version']
+  assert.deepEqual(Object.keys(reachable ?? {}), members)
+  const lines = (await text()).split('\n')
+  assert.match(lines[1] ?? '', /^│ NODE ID +│ DISPLAY NAME +│ HOST +│ STARTED +│ VERSION +│$/)
+  assert.match(lines[3] ?? '', /│ Default Node │ localhost:\d+ +│ 1970-01-01T00:00:00\+00:00 │/)
+  assert.match(lines[4] ?? '', /^│ shoal was unreachable on host +│ +│ localhost:1 /)
+  assert.match(lines[5] ?? '', /^│ Unauthorized on host /)
+  assert.match(lines[6] ?? '', /^│ cannot interpret a b as address /)
+  assert.equal((await listNodes(named, 5000, false)).failed, false)
+})
+
+test('a node that does not answer in time is a timeout', async (t) => {
+  const { at } = await adminPort(t)
+  const { json } = await listNodes([{ folder: '', node: `localhost:${at.port}`, identity }], 0, false)
+  const error = { code: 'ERR_NODE_UNREACHABLE', message: 'timeout' }
+  assert.deepEqual(json, [{ connection: 'error', host: `localhost:${at.port}`, error }])
+})
+
+test('without a user key no node can be asked by its address', async (t) => {
+  const identity = join(temporaryFolder(t), 'missing')
+  const named = { folder: '', node: 'localhost:1', identity }
+  await assert.rejects(listNodes([{ folder: '.' }, named], 5000, false), { code: 'ERR_PATH_INVALID' })
+  await assert.rejects(inspectNode(named), { code: 'ERR_PATH_INVALID' })
+})
+
+test('the schema of a node is that of its version', async (t) => {
+  const { at } = await adminPort(t)
+  const shown = await getSchema({ folder: '', node: `localhost:${at.port}`, identity })
+  assert.deepEqual(shown.json, schema)
+  assert.deepEqual(JSON.parse(await shown.text()), schema)
+})
+
+test('commands for a running node say how to start a stopped one', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  await initLocal(folder, false)
+  for (const command of [inspectNode, shutDownNode])
+    await assert.rejects(command({ folder }), {
+      code: 'ERR_NODE_UNREACHABLE',
+      message: /no node runs\. Start it with `shoal run --working-dir /,
+    })
+})
+
+test('a key is made, shown, and added to a stopped node once', async (t) => {
+  const [path, folder] = [join(temporaryFolder(t), 'anna.key'), join(temporaryFolder(t), 'data')]
+  const { json } = await makeKey(path)
+  const { publicKey } = json as { publicKey: string }
+  assert.deepEqual(json, { privateKeyPath: path, publicKeyPath: `${path}.pub`, publicKey })
+  assert.equal((await printPublicKey(path)).json, publicKey)
+  await assert.rejects(makeKey(path), { code: 'ERR_FILE_EXISTS' })
+  await assert.rejects(addKey(folder, path), { code: 'ERR_PATH_INVALID' })
+  await initLocal(folder, false)
+  assert.equal(await (await addKey(folder, path)).text(), 'OK')
+  await assert.rejects(addKey(folder, path), {
+    code: 'ERR_SETTINGS_INVALID',
+    message: /UniqueItems condition is not met/,
+  })
+})
+
+test('a node is claimed with the code of its log', async (t) => {
+  const { at, log } = await adminPort(t)
+  const [, code = ''] = /one-time code (\S+)\./.exec(log.join('')) ?? []
+  const claim = (user: KeyPair, typed?: string) => claimNode(`localhost:${at.port}`, user.toPrivateText(), typed)
+  await assert.rejects(claim(anna, '0000'), { code: 'ERR_UNAUTHORIZED' })
+  const nodeId = nodeIdOf(node.publicKey)
+  assert.deepEqual((await claim(anna, code)).json, { nodeId, firstUser: true })
+  assert.deepEqual((await claim(anna)).json, { nodeId, firstUser: false })
+  await assert.rejects(claim(bert, code), { code: 'ERR_UNAUTHORIZED' })
+})

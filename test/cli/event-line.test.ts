@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventText, localTime } from '../../src/cli/event-line.ts'
+import * as fc from '../support/property.ts'
+
+const stream = `QJ5s${'.'.repeat(39)}-2`
+const micros = Date.UTC(2026, 0, 2, 3, 4, 5, 6) * 1000 + 7
+const meta = { lamport: 9, stream, offset: 3, timestamp: micros, tags: ['a'], appId: 'com.example.a' }
+const line = (message: object, payload = '1.0'): string =>
+  JSON.stringify(message).replace(/\}$/, `,"payload":${payload}}`)
+const at = `9/QJ5s-2@${localTime(micros)}`
+
+test('lines for people name the event, and have its payload as it was published', () => {
+  assert.equal(
+    eventText(line({ type: 'event', ...meta }, '{"n":9007199254740993,"payload":1.0}')),
+    `${at}: {"n":9007199254740993,"payload":1.0}`,
+  )
+  assert.equal(eventText(line({ type: 'antiEvent', ...meta })), `- ${at}: 1.0`)
+  const tagged = { type: 'event', ...meta, tags: [',"payload":2}'] }
+  assert.equal(eventText(line(tagged, '"x"')), `${at}: "x"`)
+})
+
+test('results of several events name the first and the last, others none', () => {
+  const key = { lamport: 9, stream, offset: 3 }
+  const none = { lamport: 0, stream: `${'.'.repeat(43)}-0`, offset: 0, timestamp: 0, tags: [], appId: 'none' }
+  const several = { type: 'event', fromKey: key, toKey: { ...key, lamport: 10 }, fromTime: micros, toTime: micros + 1 }
+  assert.equal(eventText(line({ ...several, ...none }, '3')), `${at} - 10/QJ5s-2@${localTime(micros + 1)}: 3`)
+  assert.equal(eventText(line({ type: 'event', ...none }, '3')), 'synthetic: 3')
+})
+
+test('diagnostics are shown, and offsets are not', () => {
+  const diagnostic = (severity: string) => JSON.stringify({ type: 'diagnostic', severity, message: 'no' })
+  assert.equal(eventText(diagnostic('warning')), 'Warning: no')
+  assert.equal(eventText(diagnostic('error')), 'Error: no')
+  assert.equal(eventText('{"type":"offsets","offsets":{}}'), undefined)
+})
+
+test('a local time is the same moment, with microseconds', () => {
+  const moments = fc.property(fc.integer({ min: 0, max: 4_000_000_000_000_000 }), (moment) => {
+    const text = localTime(moment)
+    assert.match(text, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d$/)
+    assert.equal(Date.parse(text), Math.floor(moment / 1000))
+    assert.equal(Number(/\.\d{3}(\d{3})/.exec(text)?.[1]), moment % 1000)
+  })
+  fc.assert(moments)
+})
