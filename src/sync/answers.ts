@@ -41,10 +41,8 @@ export class Answers {
 
   /** A request of a peer was repeated before it was answered. */
   superseded(name: string, id: number): Effect[] {
-    const peer = this.#state.peers.get(name)
-    if (peer === undefined || peer.serving === 0) return []
-    peer.serving--
-    return this.#refuse(peer, id)
+    const peer = this.#take(name)
+    return peer === undefined ? [] : this.#refuse(peer, id)
   }
 
   events(name: string, id: number, result: ReadResult): Effect[] {
@@ -81,13 +79,19 @@ export class Answers {
     return this.#end(name) ? [send(name, { is: 'located', id, count })] : []
   }
 
-  /** Whether the peer still waits: none is open when it has connected again since it asked. */
+  /** Ends a request with its answer. Returns whether the peer still waits. */
   #end(name: string): boolean {
+    const peer = this.#take(name)
+    if (peer !== undefined) this.#excess.delete(peer)
+    return peer !== undefined
+  }
+
+  /** Ends a request. Undefined when none is open: the peer has connected again since it asked. */
+  #take(name: string): Peer | undefined {
     const peer = this.#state.peers.get(name)
-    if (peer === undefined || peer.serving === 0) return false
+    if (peer === undefined || peer.serving === 0) return undefined
     peer.serving--
-    this.#excess.delete(peer)
-    return true
+    return peer
   }
 
   #excessOf(peer: Peer): number {

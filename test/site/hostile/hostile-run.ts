@@ -33,7 +33,10 @@ export async function attack(t: TestContext, { attacks, stalls }: HostileRun): P
   const memory = new MemoryWatch(node.pid)
   const traffic = new HonestTraffic(honest, node)
   const stalled = Object.entries(stalls).map(([name, work]) => ({ name, done: settled(work(victim)) }))
-  for (const [name, work] of Object.entries(attacks)) await machines.part(name, () => work(victim))
+  for (const [name, work] of Object.entries(attacks)) {
+    memory.begin(name)
+    await machines.part(name, () => work(victim))
+  }
   for (const { name, done } of stalled)
     await machines.part(name, async () => {
       const failure = await done
@@ -48,8 +51,8 @@ export async function attack(t: TestContext, { attacks, stalls }: HostileRun): P
     assert.ok(!/frozen/.test(node.log), 'no honest stream is frozen')
   })
   await machines.part('memory stays within its limit, and attackers are kept out', async () => {
-    const grownMb = memory.stop()
-    t.diagnostic(`${Math.round(grownMb)} MB above idle at most`)
+    const { grownMb, during } = memory.stop()
+    t.diagnostic(`${Math.round(grownMb)} MB above idle at most, during ${during}`)
     assert.ok(grownMb < mostMemoryMb, `${grownMb} MB above idle`)
     assert.match(await metrics(node), /^shoal_swarm_kept_out_total\{.*\} [1-9]/m)
   })
@@ -63,24 +66,32 @@ function settled(work: Promise<void>): Promise<unknown> {
   )
 }
 
-/** The largest resident memory of a process since the beginning, in MB above that. */
+/** The largest resident memory of a process since the beginning, in MB above that, and the attack that led to it. */
 class MemoryWatch {
   readonly #pid: number
   readonly #idle: number
   #most = 0
+  #attack = ''
+  #during = ''
   readonly #timer: NodeJS.Timeout
 
   constructor(pid: number) {
     this.#pid = pid
     this.#idle = this.#now()
     this.#timer = setInterval(() => {
-      this.#most = Math.max(this.#most, this.#now())
+      const now = this.#now()
+      if (now > this.#most) [this.#most, this.#during] = [now, this.#attack]
     }, 50)
   }
 
-  stop(): number {
+  /** The next attack begins. */
+  begin(attack: string): void {
+    this.#attack = attack
+  }
+
+  stop(): { readonly grownMb: number; readonly during: string } {
     clearInterval(this.#timer)
-    return this.#most - this.#idle
+    return { grownMb: this.#most - this.#idle, during: this.#during }
   }
 
   #now(): number {
