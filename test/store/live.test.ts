@@ -147,6 +147,32 @@ test('a subscription to one app is woken by every commit with events of that app
   fc.assert(fc.property(app, fc.array(request, { maxLength: 8 }), run), { numRuns: 50 })
 })
 
+test('a subscription to one app is woken by received events of that app, and by no other that come in order', async (t) => {
+  const key = KeyPair.generate(systemRandom)
+  const shared = { topic: 't', kind: 'live', now: () => 1 } as const
+  const other = new MemoryEventStore({ runtime: systemRuntime, ...shared, key: KeyPair.generate(systemRandom) })
+  const writer = new LogWriter({ ...shared, key, file: join(temporaryFolder(t), 'log.db'), random: systemRandom })
+  t.after(() => writer.close())
+  writer.counts.setWakeupFilter(0, { app: appHash('wanted') })
+  writer.takeWakeups()
+  let count = 0
+  const chunkOf = async (...apps: readonly string[]): Promise<Uint8Array> => {
+    const events = apps.map((appId) => ({ appId, tags: [], payload: '1' }))
+    await other.append({ ...packed(events), streams: new Uint32Array(apps.length) })
+    const chunk = (await other.chunk(0, count)) as Uint8Array
+    count += apps.length
+    return chunk
+  }
+  for (const apps of [['b'], ['b', 'wanted'], ['b', 'c'], ['wanted'], ['c']]) {
+    deepEqual(writer.receive(await chunkOf(...apps)), { state: 'stored', count })
+    deepEqual(writer.takeWakeups(), apps.includes('wanted') ? [0] : [], apps.join())
+  }
+  // A chunk that starts with known events is not looked into.
+  const overlapping = (await other.chunk(0, count - 1)) as Uint8Array
+  deepEqual(writer.receive(overlapping), { state: 'known', count })
+  deepEqual(writer.takeWakeups(), [])
+})
+
 test('events of another node that a prune record makes available wake a subscription to one app', async (t) => {
   const key = KeyPair.generate(systemRandom)
   const shared = { topic: 't', kind: 'live', now: () => 1 } as const

@@ -22,6 +22,7 @@ import {
   verifyGiven,
 } from '../../../replication/index.ts'
 import { packRecords } from '../rows/tail-row.ts'
+import { appHashOf } from '../tag-index/tag-index.ts'
 
 /** A chunk of which everything was verified that needs no store. It can be sent between threads. */
 export interface VerifiedChunk extends Omit<GivenChunk, 'end'> {
@@ -30,6 +31,8 @@ export interface VerifiedChunk extends Omit<GivenChunk, 'end'> {
   readonly lamport: number
   readonly isComplete: boolean
   readonly link: ChunkLink | undefined
+  /** The hashes of the apps of its events. */
+  readonly apps: readonly number[]
   /** Where its records start; they go to its end. */
   readonly recordsAt: number
   /** Its records as they are stored, if they are compressed. */
@@ -66,7 +69,7 @@ export class ChunkVerifier {
     const records = bytes.subarray(recordsAt)
     const body = link?.leads === true ? packRecords(records) : records
     const packed = body === records ? undefined : ownMemory(body)
-    return { bytes, before, first, lamport, isComplete, link, recordsAt, packed }
+    return { bytes, before, first, lamport, isComplete, link, apps: appsOf(chunk), recordsAt, packed }
   }
 
   #link(chunk: Chunk, given: ChunkLink | undefined, stored: StreamEnd | undefined): ChunkLink | undefined {
@@ -111,6 +114,13 @@ export class LazyChunk implements VerifiedContents {
     this.#frames ??= readVerifiedChunk(this.#bytes).frames
     return this.#frames
   }
+}
+
+function appsOf({ frames }: Chunk): number[] {
+  const apps = new Set<number>()
+  for (const { bytes, count, labels } of frames)
+    for (let i = 0; i < count; i++) apps.add(appHashOf(bytes, labels[2 * i] as number, labels[2 * i + 1] as number))
+  return [...apps]
 }
 
 /** Between threads, a view takes all of its memory along. */

@@ -8,7 +8,7 @@ export class Publication {
   readonly #counts: SharedCounts
   /** Whether streams have got new events since the last `takeWakeups`. */
   #hasNewEvents = false
-  /** Whether some of them were received, so that their apps are unknown. */
+  /** Whether the apps of some of them are unknown. */
   #hasReceivedEvents = true
 
   constructor(log: LogState, counts: SharedCounts) {
@@ -34,7 +34,7 @@ export class Publication {
     changed.clear()
   }
 
-  /** Called before events of other nodes may be published. */
+  /** Called before events of other nodes may be published whose apps are unknown. */
   noteReceived(): void {
     this.#hasReceivedEvents = true
   }
@@ -46,7 +46,7 @@ export class Publication {
 
   /**
    * The reader threads whose filters match new events, which are reset.
-   * @param apps the hashes of the apps of new own events
+   * @param apps the hashes of the apps of new events
    */
   takeWakeups(readers: Iterable<number>, apps: ReadonlySet<number>): number[] {
     const changed = this.#hasReceivedEvents ? undefined : apps

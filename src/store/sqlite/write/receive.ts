@@ -35,10 +35,15 @@ export class Receiver {
   readonly #log: LogState
   readonly #forks: Forks
   readonly #streams: ReceivingStreams
+  readonly #noteReceived: () => void
+  /** The hashes of the apps whose events were stored since the caller last cleared the set. */
+  readonly apps = new Set<number>()
 
-  constructor(log: LogState, forks: Forks) {
+  /** @param noteReceived called before events of unknown apps are stored */
+  constructor(log: LogState, forks: Forks, noteReceived: () => void) {
     this.#log = log
     this.#forks = forks
+    this.#noteReceived = noteReceived
     this.#streams = {
       find: (key) => {
         const state = log.stream(key)
@@ -88,6 +93,7 @@ export class Receiver {
         const { stream } = addition.head
         const state = this.#log.stream(stream) ?? this.#log.addStream(stream, from)
         this.#append(state, addition)
+        for (const app of chunk.apps) this.apps.add(app)
         stored.push({ state: 'stored', count: state.count })
       }
       return stored
@@ -110,6 +116,8 @@ export class Receiver {
 
   /** Decides about a chunk, and does what was decided in a transaction of its own. */
   #receiveOne(chunk: VerifiedChunk, from: string | undefined): Received | MalformedChunk {
+    // Waiting chunks may be stored with it.
+    this.#noteReceived()
     try {
       return this.#decide(chunk, from)
     } catch (error) {

@@ -58,7 +58,7 @@ export class LogWriter {
     this.#appender = new Appender(this.#log)
     this.#importer = new Importer(this.#log)
     this.#forks = new Forks(this.#log)
-    this.#receiver = new Receiver(this.#log, this.#forks)
+    this.#receiver = new Receiver(this.#log, this.#forks, () => this.#publication.noteReceived())
     this.#verifier = new ChunkVerifier(options.kind)
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
@@ -111,7 +111,6 @@ export class LogWriter {
   *receiveVerified(chunks: readonly VerifiedChunk[], from?: string): Generator<void, (Received | MalformedChunk)[]> {
     const steps = this.#receiver.receive(chunks, from)
     for (;;) {
-      this.#publication.noteReceived()
       const { done, value } = this.#publishing(() => steps.next())
       // What readers have cached may be damaged.
       if (done === true && value.some(({ state }) => state === 'repaired')) this.counts.incrementRemovals()
@@ -149,9 +148,10 @@ export class LogWriter {
 
   /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */
   takeWakeups(readers: Iterable<number> = [0]): number[] {
-    const { apps } = this.#appender
-    const woken = this.#publication.takeWakeups(readers, apps)
-    apps.clear()
+    const [appended, received] = [this.#appender.apps, this.#receiver.apps]
+    const woken = this.#publication.takeWakeups(readers, appended.union(received))
+    appended.clear()
+    received.clear()
     return woken
   }
 
