@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import {
   adminRoutes,
   type Call,
@@ -14,6 +13,7 @@ import type { Logger } from '../logging/index.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { Access } from './access/access.ts'
 import { loopbackPeerUser } from './access/loopback-peer.ts'
+import { OpenResponses } from './open-responses.ts'
 import { operator } from './operator.ts'
 import { type AdminParts, controlRoutes, sessionRoutes, tokenOf } from './routes/index.ts'
 
@@ -27,19 +27,26 @@ interface Parts extends Runtime, Omit<AdminParts, 'origin'> {
 /** The admin routes behind sessions, for the admin port. */
 export function adminService(parts: Parts): HttpService {
   const { connections, log, clock, timers, settings, hosts, health } = parts
-  const access = new Access({ ...parts, ownUser: process.getuid?.(), peerUser: loopbackPeerUser })
+  const open = new OpenResponses(timers)
+  const onSignOut = (token: string): void => open.endSession(token)
+  const access = new Access({ ...parts, ownUser: process.getuid?.(), peerUser: loopbackPeerUser, onSignOut })
   const userOf = (call: Call): string => access.userOf(tokenOf(call))
-  const open = new OpenResponses()
   settings.onChange(({ after }) => open.keepOnly(after.admin.authorizedUsers))
   const authenticate = (call: Call): typeof operator => {
-    open.add(userOf(call), call.response)
+    const token = tokenOf(call) ?? ''
+    const { publicKey, end } = access.sessionOf(token)
+    open.add(call.response, { user: publicKey, token }, end - clock.steadyMs())
     return operator
   }
-  const origin = (call: Call): string => `admin port, user ${userOf(call)}`
+  /** Called right before a change of the settings: the user may remove the own key by it. */
+  const origin = (call: Call): string => {
+    open.spare(call.response)
+    return `admin port, user ${userOf(call)}`
+  }
   return new HttpService({
     routes: [
       ...adminRoutes(health).map((route) => onLoopbackOr(userOf, route)),
-      ...sessionRoutes(access),
+      ...sessionRoutes(access, (call) => open.spare(call.response)),
       ...controlRoutes({ ...parts, origin }),
     ],
     authenticate,
@@ -51,29 +58,6 @@ export function adminService(parts: Parts): HttpService {
     clock,
     timers,
   })
-}
-
-/** Responses that are being sent, by user. Streams would outlive the right of their user to read them. */
-class OpenResponses {
-  readonly #byUser = new Map<string, Set<ServerResponse>>()
-
-  add(user: string, response: ServerResponse): void {
-    const open = this.#byUser.get(user) ?? new Set()
-    this.#byUser.set(user, open.add(response))
-    response.once('close', () => {
-      open.delete(response)
-      if (open.size === 0) this.#byUser.delete(user)
-    })
-  }
-
-  /** Breaks off the responses to all other users. */
-  keepOnly(users: readonly string[]): void {
-    for (const [user, responses] of this.#byUser) {
-      if (users.includes(user)) continue
-      // A response without headers is that to the request by which a user has removed the own key.
-      for (const response of responses) if (response.headersSent) response.destroy()
-    }
-  }
 }
 
 /** A route for supervisors on this machine, which have no key; from elsewhere it needs a session. */

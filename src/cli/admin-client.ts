@@ -107,6 +107,8 @@ export class AdminClient implements NodeClient {
     const { challenge, nodeId } = await this.#challenge({ publicKey })
     if (typeof challenge !== 'string' || typeof nodeId !== 'string') throw this.#notANode()
     this.#check(nodeId)
+    // Over a plain connection the challenge may be one of another node, that was passed on.
+    if (!challenge.startsWith(this.#isSecure ? 'tls.' : 'loopback.')) throw this.#notANode()
     const signature = Buffer.from(user.sign(adminSignInMessage(nodeId, challenge))).toString('base64')
     const body = { publicKey, challenge, signature, ...(code !== undefined && { code }) }
     const opened = await this.request<{ token: string; firstUser: boolean }>({ method: 'POST', path: '/session', body })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
@@ -88,10 +89,38 @@ test('websites are refused: by their origin, and by the host name that they let 
 
 test('a proxy on this machine cannot claim the node', async (t) => {
   const { at } = await started(t)
-  for (const header of ['x-forwarded-for', 'forwarded', 'via', 'x-real-ip']) {
+  for (const header of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip', 'cf-connecting-ip']) {
     const { status, body } = await signIn(at, anna, { headers: { [header]: '10.0.0.7' } })
     assert.deepEqual([status, body.code], [403, 'ERR_UNAUTHORIZED'])
   }
+})
+
+test('requests end with the right of their user, and with the session', async (t) => {
+  const { at, settings, as } = await started(t)
+  await as(anna)
+  const listed = async (...users: KeyPair[]) => settings.set(['admin', 'authorizedUsers'], users.map(keyOf), 'test')
+  await listed(anna, bert)
+  const tokenOf = async (user: KeyPair): Promise<string> => (await signIn(at, user)).body.token
+  /** A request whose body does not come. */
+  const slow = (token: string): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': 9 }
+    const options = { host: at.address, port: at.port, path: '/api/v2/admin/users', method: 'POST', headers }
+    const outgoing = request(options)
+    outgoing.write('{')
+    const status = once(outgoing, 'response').then(([response]) => response.statusCode)
+    return Promise.race([status, once(outgoing, 'close')]).catch(() => 'broken off')
+  }
+  const removed = slow(await tokenOf(bert))
+  const [first, second] = [await tokenOf(anna), await tokenOf(anna)]
+  const ended = slow(first)
+  const kept = slow(second)
+  await ask(at, 'GET', '/node', { token: second })
+  await listed(anna)
+  // One whose head comes late is refused.
+  assert.ok(['broken off', 403].includes((await removed) as string | number))
+  assert.equal((await ask(at, 'DELETE', '/session', { token: first })).status, 200)
+  assert.ok(['broken off', 401].includes((await ended) as string | number))
+  assert.equal(await Promise.race([kept, ask(at, 'GET', '/node', { token: second }).then(() => 'open')]), 'open')
 })
 
 test('failed attempts are slowed down', async (t) => {

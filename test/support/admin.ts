@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type RequestOptions, request } from 'node:http'
-import { request as secureRequest } from 'node:https'
+import { Agent, type RequestOptions, request } from 'node:http'
+import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import type { TestContext } from 'node:test'
 import { adminService } from '../../src/admin/index.ts'
 import type { ServerCertificate } from '../../src/api/index.ts'
@@ -18,11 +18,13 @@ import { memoryLog } from './settings-log.ts'
 export interface AdminAsked extends Asked {
   readonly token?: string
   readonly secure?: boolean
+  /** For requests over the same connection. */
+  readonly agent?: Agent
 }
 
 /** Sends a request to the admin port. A certificate is not checked. */
 export function ask(at: Listening, method: string, path: string, asked: AdminAsked = {}): Promise<Answer> {
-  const { body = '', headers = {}, token, secure = false } = asked
+  const { body = '', headers = {}, token, secure = false, agent = false } = asked
   const options: RequestOptions & { rejectUnauthorized: boolean } = {
     host: at.address,
     port: at.port,
@@ -34,7 +36,7 @@ export function ask(at: Listening, method: string, path: string, asked: AdminAsk
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...headers,
     },
-    agent: false,
+    agent,
     rejectUnauthorized: false,
   }
   return new Promise((resolve, reject) => {
@@ -59,14 +61,19 @@ export async function signIn(
   user: KeyPair,
   asked: AdminAsked & { code?: string } = {},
 ): Promise<Answer> {
-  const { code, ...more } = asked
+  const { code, ...given } = asked
+  // A node is claimed over one connection.
+  const agent = new (given.secure === true ? SecureAgent : Agent)({ keepAlive: true, maxSockets: 1 })
+  const more = { agent, ...given }
   const publicKey = formatPublicKey(user.publicKey)
   const { body, status } = await ask(at, 'POST', '/session/challenge', { ...more, body: JSON.stringify({ publicKey }) })
   assert.equal(status, 200)
   const { challenge, nodeId } = body as { challenge: string; nodeId: NodeId }
   const signature = Buffer.from(user.sign(adminSignInMessage(nodeId, challenge))).toString('base64')
   const signed = JSON.stringify({ publicKey, challenge, signature, ...(code !== undefined && { code }) })
-  return await ask(at, 'POST', '/session', { ...more, body: signed })
+  const answer = await ask(at, 'POST', '/session', { ...more, body: signed })
+  agent.destroy()
+  return answer
 }
 
 export interface AdminPort {

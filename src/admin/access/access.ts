@@ -6,11 +6,11 @@ import type { Logger } from '../../logging/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { Settings } from '../../settings/index.ts'
-import { Challenges } from './challenges.ts'
+import { Challenges, type Transport } from './challenges.ts'
 import { isClaimCode, newClaimCode } from './claim-code.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import type { Ends } from './loopback-peer.ts'
-import { Sessions } from './sessions.ts'
+import { type Session, Sessions } from './sessions.ts'
 
 export interface AccessParts {
   readonly nodeId: NodeId
@@ -22,6 +22,8 @@ export interface AccessParts {
   readonly ownUser: number | undefined
   /** The user ID at the other end of a loopback connection. */
   readonly peerUser: (ends: Ends) => Promise<number | undefined>
+  /** Called when a user has ended a session. */
+  readonly onSignOut: (token: string) => void
 }
 
 export interface SignIn {
@@ -35,6 +37,9 @@ export interface SignIn {
 
 /** The connection over which a user signs in. */
 export interface SignInConnection extends Ends {
+  /** The same object for all requests of a connection. */
+  readonly socket: object
+  readonly transport: Transport
   /** Whether a proxy has passed the request on: then the other end is not the user. */
   readonly isForwarded: boolean
 }
@@ -53,6 +58,12 @@ export class Access {
   readonly #challenges: Challenges
   readonly #sessions: Sessions
   readonly #attempts: FailedAttempts
+  /**
+   * Connections of the owner of the node, with the challenge that was sent over them. The owner is looked up before the
+   * challenge is made: a client that sends it back over the same connection had this connection when it was looked up.
+   * Later another process may be found at the same port.
+   */
+  readonly #owners = new WeakMap<object, string>()
   /** The code for the first user, while there is none. */
   #code: string | undefined
 
@@ -69,57 +80,72 @@ export class Access {
   }
 
   /** A challenge for the holder of a key. */
-  challenge(publicKey: string): { challenge: string; nodeId: NodeId; expiresAt: string } {
+  async challenge(
+    publicKey: string,
+    connection: SignInConnection,
+  ): Promise<{ challenge: string; nodeId: NodeId; expiresAt: string }> {
     parsePublicKey(publicKey)
-    const challenge = this.#challenges.issue(publicKey)
+    const isOwner = this.#users.length === 0 && (await this.#isOwner(connection))
+    const challenge = this.#challenges.issue(publicKey, connection.transport)
+    if (isOwner) this.#owners.set(connection.socket, challenge)
     return { challenge, nodeId: this.#parts.nodeId, expiresAt: this.#after(limits.challengeMs) }
   }
 
   /** Opens a session for the holder of an authorized key, or of the first key if the connection may claim the node. */
   async signIn(request: SignIn, connection: SignInConnection): Promise<Opened> {
-    const { publicKey, challenge } = request
-    const { remoteAddress } = connection
-    if (!this.#isProven(request))
+    const { publicKey } = request
+    const { remoteAddress, transport } = connection
+    if (!this.#isProven(request, transport))
       throw this.#failed(remoteAddress, unauthenticated('The challenge is not open, or the signature is wrong.'))
     // A proven key that is authorized is never refused: others with the same address cannot lock its user out.
-    if (this.#users.includes(publicKey)) return this.#open(publicKey, challenge, false)
+    if (this.#users.includes(publicKey)) return this.#open(request, transport, false)
     if (this.#users.length > 0) throw this.#failed(remoteAddress, failure('ERR_UNAUTHORIZED', {}))
-    if (!(await this.#mayClaim(request, connection))) throw this.#failed(remoteAddress, unclaimed())
-    return (await this.#claim(request, remoteAddress)) ?? (await this.signIn(request, connection))
+    if (!this.#mayClaim(request, connection)) throw this.#failed(remoteAddress, unclaimed())
+    return (await this.#claim(request, connection)) ?? (await this.signIn(request, connection))
   }
 
   /** The key of the user of a session. Throws without a session, and when the user is not authorized any more. */
   userOf(token: string | undefined): string {
+    return this.sessionOf(token).publicKey
+  }
+
+  /** The same, with the end of the session. */
+  sessionOf(token: string | undefined): Session {
     const session = token === undefined ? undefined : this.#sessions.find(token)
     if (token === undefined || session === undefined)
       throw unauthenticated('There is no session, or it has ended: sign in with a user key.')
-    const { publicKey, isRevoked } = session
-    if (!isRevoked && this.#users.includes(publicKey)) return publicKey
+    if (!session.isRevoked && this.#users.includes(session.publicKey)) return session
     this.#sessions.end(token)
     throw failure('ERR_UNAUTHORIZED', {})
   }
 
   end(token: string): void {
     this.#sessions.end(token)
+    this.#parts.onSignOut(token)
   }
 
   get #users(): readonly string[] {
     return this.#parts.settings.document.admin.authorizedUsers
   }
 
-  #isProven({ publicKey, challenge, signature }: SignIn): boolean {
-    if (!this.#challenges.isOpen(publicKey, challenge)) return false
+  #isProven({ publicKey, challenge, signature }: SignIn, transport: Transport): boolean {
+    if (!this.#challenges.isOpen(publicKey, challenge, transport)) return false
     const bytes = decodeBase64(signature)
     const message = adminSignInMessage(this.#parts.nodeId, challenge)
     return bytes !== undefined && new Verifier(parsePublicKey(publicKey)).verify(message, bytes)
   }
 
-  async #mayClaim({ code }: SignIn, connection: SignInConnection): Promise<boolean> {
+  #mayClaim({ challenge, code }: SignIn, connection: SignInConnection): boolean {
     if (code !== undefined) {
       // A code can be guessed, so that it is not looked at after too many failures.
       if (this.#attempts.areTooMany(connection.remoteAddress)) return false
       return this.#code !== undefined && isClaimCode(code, this.#code)
     }
+    return !connection.isForwarded && this.#owners.get(connection.socket) === challenge
+  }
+
+  /** Whether the other end of a loopback connection has the rights of this node. */
+  async #isOwner(connection: SignInConnection): Promise<boolean> {
     const { ownUser, peerUser } = this.#parts
     if (connection.isForwarded || ownUser === undefined) return false
     const user = await peerUser(connection)
@@ -127,23 +153,27 @@ export class Access {
   }
 
   /** Makes a user the first authorized one; undefined when the settings were changed meanwhile. */
-  async #claim({ publicKey, challenge }: SignIn, address: string): Promise<Opened | undefined> {
+  async #claim(request: SignIn, { remoteAddress, transport }: SignInConnection): Promise<Opened | undefined> {
+    const { publicKey } = request
     const { settings, log } = this.#parts
     const scope = ['admin', 'authorizedUsers']
     if (this.#users.length > 0) return undefined
     try {
       const ifRevision = settings.revision
-      await settings.change({ do: 'set', scope, value: [publicKey] }, { origin: `first user, ${address}`, ifRevision })
+      await settings.change(
+        { do: 'set', scope, value: [publicKey] },
+        { origin: `first user, ${remoteAddress}`, ifRevision },
+      )
     } catch (error) {
       if (error instanceof ShoalError && error.code === 'ERR_SETTINGS_CONFLICT') return undefined
       throw error
     }
-    log.info(`${publicKey} has been added as the first authorized user`, { remote: address })
-    return this.#open(publicKey, challenge, true)
+    log.info(`${publicKey} has been added as the first authorized user`, { remote: remoteAddress })
+    return this.#open(request, transport, true)
   }
 
-  #open(publicKey: string, challenge: string, firstUser: boolean): Opened {
-    if (!this.#challenges.use(publicKey, challenge)) throw unauthenticated('The challenge was used already.')
+  #open({ publicKey, challenge }: SignIn, transport: Transport, firstUser: boolean): Opened {
+    if (!this.#challenges.use(publicKey, challenge, transport)) throw unauthenticated('The challenge was used already.')
     return { token: this.#sessions.open(publicKey), expiresAt: this.#after(limits.sessionMs), firstUser }
   }
 
@@ -160,7 +190,7 @@ export class Access {
     if (isClaimed || this.#code !== undefined) return
     this.#code = newClaimCode(this.#parts.random)
     this.#parts.log.info(
-      `No user is authorized to manage this node yet. The first one signs in on this machine, as its owner or root, or from elsewhere with the one-time code ${this.#code}.`,
+      `No user is authorized to manage this node yet. The first one signs in on this machine, as the user of the node or as root, or from elsewhere with the one-time code ${this.#code}.`,
     )
   }
 

@@ -9,6 +9,12 @@ const endBytes = 8
 const macBytes = 32
 
 /**
+ * How a user is connected. Only TLS proves which node answers: a signature that was made over a plain connection must be
+ * worthless for a node that is reached with TLS. The first word of a challenge so names the transport.
+ */
+export type Transport = 'loopback' | 'tls'
+
+/**
  * Challenges for users who sign in. A challenge carries its end and is authenticated by a secret of the process, so
  * that asking for many of them takes no memory. Only those that were used are remembered, at least until they expire.
  */
@@ -26,23 +32,23 @@ export class Challenges {
   }
 
   /** A new challenge for the holder of a key. */
-  issue(publicKey: string): string {
+  issue(publicKey: string, transport: Transport): string {
     const head = Buffer.alloc(nonceBytes + endBytes)
     this.#random.bytes(nonceBytes).copy(head)
     head.writeDoubleBE(this.#clock.steadyMs() + limits.challengeMs, nonceBytes)
-    return Buffer.concat([head, this.#mac(head, publicKey)]).toString('base64url')
+    return `${transport}.${Buffer.concat([head, this.#mac(head, publicKey, transport)]).toString('base64url')}`
   }
 
-  /** Whether a challenge was issued for a key, and is neither expired nor used. */
-  isOpen(publicKey: string, challenge: string): boolean {
-    const parsed = this.#parse(publicKey, challenge)
+  /** Whether a challenge was issued for a key and a transport, and is neither expired nor used. */
+  isOpen(publicKey: string, challenge: string, transport: Transport): boolean {
+    const parsed = this.#parse(publicKey, challenge, transport)
     return parsed !== undefined && parsed.end > this.#clock.steadyMs() && !this.#used.has(parsed.nonce)
   }
 
   /** Uses up a challenge; false when it is not open. */
-  use(publicKey: string, challenge: string): boolean {
-    const parsed = this.#parse(publicKey, challenge)
-    if (parsed === undefined || !this.isOpen(publicKey, challenge)) return false
+  use(publicKey: string, challenge: string, transport: Transport): boolean {
+    const parsed = this.#parse(publicKey, challenge, transport)
+    if (parsed === undefined || !this.isOpen(publicKey, challenge, transport)) return false
     if (this.#used.size >= limits.usedChallenges) this.#forgetExpired()
     // Forgetting one that is not expired would allow to use it again.
     if (this.#used.size >= limits.usedChallenges) throw failure('ERR_SERVICE_OVERLOADED', {})
@@ -55,15 +61,21 @@ export class Challenges {
     for (const [nonce, end] of this.#used) if (end <= now) this.#used.delete(nonce)
   }
 
-  #parse(publicKey: string, challenge: string): { readonly nonce: string; readonly end: number } | undefined {
-    const bytes = Buffer.from(challenge, 'base64url')
-    if (bytes.length !== nonceBytes + endBytes + macBytes || bytes.toString('base64url') !== challenge) return undefined
+  #parse(
+    publicKey: string,
+    challenge: string,
+    transport: Transport,
+  ): { readonly nonce: string; readonly end: number } | undefined {
+    if (!challenge.startsWith(`${transport}.`)) return undefined
+    const text = challenge.slice(transport.length + 1)
+    const bytes = Buffer.from(text, 'base64url')
+    if (bytes.length !== nonceBytes + endBytes + macBytes || bytes.toString('base64url') !== text) return undefined
     const head = bytes.subarray(0, nonceBytes + endBytes)
-    if (!timingSafeEqual(bytes.subarray(head.length), this.#mac(head, publicKey))) return undefined
+    if (!timingSafeEqual(bytes.subarray(head.length), this.#mac(head, publicKey, transport))) return undefined
     return { nonce: head.toString('latin1', 0, nonceBytes), end: head.readDoubleBE(nonceBytes) }
   }
 
-  #mac(head: Buffer, publicKey: string): Buffer {
-    return createHmac('sha256', this.#secret).update(head).update(publicKey).digest()
+  #mac(head: Buffer, publicKey: string, transport: Transport): Buffer {
+    return createHmac('sha256', this.#secret).update(head).update(`${transport} ${publicKey}`).digest()
   }
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { isIPv4, isIPv6 } from 'node:net'
+import { isIPv4 } from 'node:net'
 import { endianness } from 'node:os'
 import { systemCode } from '../../base/errors.ts'
 import { isLoopback } from '../../listening/listen.ts'
@@ -17,7 +17,14 @@ export async function loopbackPeerUser(ends: Ends): Promise<number | undefined> 
   if (!isLoopback(ends.remoteAddress)) return undefined
   // A client with an IPv6 socket can connect to an IPv4 address.
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(readTable))
-  return peerUserIn(tables.join('\n'), ends, endianness())
+  const user = peerUserIn(tables.join('\n'), ends, endianness())
+  // In a container, all users that it does not know are shown as this one.
+  return user === (await overflowUser()) ? undefined : user
+}
+
+async function overflowUser(): Promise<number> {
+  const text = await readTable('/proc/sys/kernel/overflowuid')
+  return text === '' ? defaultOverflowUser : Number(text)
 }
 
 async function readTable(file: string): Promise<string> {
@@ -31,6 +38,8 @@ async function readTable(file: string): Promise<string> {
 }
 
 const established = '01'
+/** That of `nobody`. */
+const defaultOverflowUser = 65534
 
 /**
  * Finds the other end of a connection in the tables of `/proc/net`. Only an established socket with an inode has an
@@ -60,7 +69,7 @@ function addressTexts(address: string, order: 'BE' | 'LE'): string[] {
     return [hexWords(bytes, order), hexWords([...Array<number>(10).fill(0), 0xff, 0xff, ...bytes], order)]
   }
   // The only one that is asked for.
-  return isIPv6(plain) && plain === '::1' ? [hexWords([...Array<number>(15).fill(0), 1], order)] : []
+  return plain === '::1' ? [hexWords([...Array<number>(15).fill(0), 1], order)] : []
 }
 
 function hexWords(bytes: readonly number[], order: 'BE' | 'LE'): string {

@@ -3,19 +3,25 @@ import { limits } from '../../base/limits.ts'
 import type { Access, SignInConnection } from '../access/access.ts'
 import { adminPath, invalid, jsonBody, requiredMember } from './requests.ts'
 
-/** Signing in to the admin port, and out. */
-export function sessionRoutes(access: Access): Route[] {
-  const challenge = async (call: Call): Promise<HttpResponse> =>
-    jsonResponse(200, access.challenge(textOf(await jsonBody(call, limits.signInBytes), 'publicKey')))
+/**
+ * Signing in to the admin port, and out.
+ * @param spare lets a request be answered although its session ends
+ */
+export function sessionRoutes(access: Access, spare: (call: Call) => void): Route[] {
+  const challenge = async (call: Call): Promise<HttpResponse> => {
+    const publicKey = textOf(await jsonBody(call, limits.signInBytes), 'publicKey')
+    return jsonResponse(200, await access.challenge(publicKey, connectionOf(call)))
+  }
   const signIn = async (call: Call): Promise<HttpResponse> => {
     const body = await jsonBody(call, limits.signInBytes)
-    const [publicKey, challenge, signature] = ['publicKey', 'challenge', 'signature'].map((name) => textOf(body, name))
     const code = (body as { code?: unknown }).code ?? undefined
     if (code !== undefined && typeof code !== 'string') throw invalid('code: not a string.')
-    const signed = { publicKey: publicKey ?? '', challenge: challenge ?? '', signature: signature ?? '', code }
+    const [publicKey, challenge] = [textOf(body, 'publicKey'), textOf(body, 'challenge')]
+    const signed = { publicKey, challenge, signature: textOf(body, 'signature'), code }
     return jsonResponse(200, await access.signIn(signed, connectionOf(call)))
   }
   const signOut = (call: Call): HttpResponse => {
+    spare(call)
     access.end(tokenOf(call) ?? '')
     return jsonResponse(200, {})
   }
@@ -43,10 +49,13 @@ function textOf(body: unknown, name: string): string {
   return text
 }
 
-const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip']
+const proxyHeaders = ['cf-connecting-ip', 'forwarded', 'via', 'x-real-ip']
 
 function connectionOf({ request: { socket, headers } }: Call): SignInConnection {
   const { localAddress = '', localPort = 0, remoteAddress = '', remotePort = 0 } = socket
-  const isForwarded = proxyHeaders.some((name) => headers[name] !== undefined)
-  return { localAddress, localPort, remoteAddress, remotePort, isForwarded }
+  const isForwarded = Object.keys(headers).some(
+    (name) => proxyHeaders.includes(name) || name.startsWith('x-forwarded-'),
+  )
+  const transport = 'encrypted' in socket ? 'tls' : 'loopback'
+  return { socket, transport, localAddress, localPort, remoteAddress, remotePort, isForwarded }
 }

@@ -12,7 +12,15 @@ import { SeededRandom, VirtualClock } from '../../support/virtual-runtime.ts'
 const nodeId = nodeIdOf(new KeyPair(Buffer.alloc(32, 1)).publicKey)
 const users = [2, 3].map((byte) => new KeyPair(Buffer.alloc(32, byte)))
 const keys = users.map(({ publicKey }) => formatPublicKey(publicKey))
-const remote = { localAddress: '10.0.0.1', localPort: 1, remoteAddress: '10.0.0.2', remotePort: 2, isForwarded: false }
+const remote = {
+  socket: {},
+  transport: 'tls' as const,
+  localAddress: '10.0.0.1',
+  localPort: 1,
+  remoteAddress: '10.0.0.2',
+  remotePort: 2,
+  isForwarded: false,
+}
 
 const user = fc.nat(users.length - 1)
 /** Another user than the one whom a challenge is for, or not; mostly not. */
@@ -59,7 +67,8 @@ class Model {
     const log = new Logger(logOutput(textLine(false), sink, this.#clock), 'admin')
     const random = new SeededRandom('model')
     const peerUser = async (): Promise<undefined> => undefined
-    this.#access = new Access({ nodeId, settings, log, clock: this.#clock, random, ownUser: 1000, peerUser })
+    const parts = { nodeId, settings, log, clock: this.#clock, random, ownUser: 1000, peerUser }
+    this.#access = new Access({ ...parts, onSignOut: () => {} })
   }
 
   static async create(): Promise<Model> {
@@ -67,7 +76,7 @@ class Model {
   }
 
   async apply(step: Step): Promise<void> {
-    if (step.do === 'challenge') this.#challenge(step.user)
+    if (step.do === 'challenge') await this.#challenge(step.user)
     else if (step.do === 'sign in') await this.#signIn(step.challenge, step.forger)
     else if (step.do === 'list') await this.#list(step.listed)
     else if (step.do === 'wait') this.#clock.advance(step.ms)
@@ -82,8 +91,8 @@ class Model {
     }
   }
 
-  #challenge(index: number): void {
-    const { challenge } = this.#access.challenge(keys[index] ?? '')
+  async #challenge(index: number): Promise<void> {
+    const { challenge } = await this.#access.challenge(keys[index] ?? '', remote)
     this.#issued.push({ user: index, challenge, end: this.#clock.steadyMs() + limits.challengeMs, isUsed: false })
   }
 
