@@ -118,12 +118,16 @@ export class CatchUp {
       prefix: 'wanted',
     })
     if (!this.#state.isOwn(stream)) return []
-    const own = this.#state.countOf(name)
-    if (count > own) {
+    const row = this.#state.table.get(name)
+    if (row?.frozen === true) return []
+    if (count > (row?.count ?? 0)) {
       // Reported once, and only if this node has signed it.
       if (isInDoubt() || before?.head === head) return []
       if (!isVerified(head)) return this.#actions.closeBadHead(peer, now)
-      return [{ do: 'report', is: 'own-stream-ahead', stream, peer: peer.name }]
+      return [
+        { do: 'report', is: 'own-stream-ahead', stream, peer: peer.name },
+        { do: 'compare-own', from: peer.name, heads: [head.signed], areAll: false },
+      ]
     }
     peer.stored.set(stream.number, Math.max(count, peer.stored.get(stream.number) ?? 0))
     return []

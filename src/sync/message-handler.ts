@@ -108,10 +108,12 @@ export class MessageHandler {
 
   /** A peer says all that it has of the own streams. */
   #comparedOwn(peer: Peer, { entries }: OwnHeads, now: number): Effect[] {
-    if (!this.#state.options.isInDoubt()) return []
-    const claimed = this.#parts.catchUp.claims(peer, entries, now)
-    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
-    return [...claimed, { do: 'compare-own', from: peer.name, heads }, ...this.#parts.catchUp.ask(now)]
+    const { catchUp } = this.#parts
+    const { topic, isInDoubt } = this.#state.options
+    const claimed = catchUp.claims(peer, entries, now)
+    if (!isInDoubt()) return [...claimed, ...catchUp.ask(now)]
+    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, topic)]))
+    return [...claimed, { do: 'compare-own', from: peer.name, heads, areAll: true }, ...catchUp.ask(now)]
   }
 
   #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {

@@ -51,7 +51,7 @@ export class Outcomes {
     const effects = this.#set(row, from)
     const request = this.#state.requests.get(from, want, 'events')
     if (outcome === 'invalid' && request !== undefined && this.#isSettledOwn(request)) {
-      this.#state.requests.close(request)
+      catchUp.giveUp(request, now, limits.unstorableRetryMs)
       return [...effects, ...catchUp.ask(now)]
     }
     const isOther = request !== undefined && row !== undefined && nameOfStream(row.key) !== request.name
@@ -96,7 +96,7 @@ export class Outcomes {
     return []
   }
 
-  /** Whether events of an own stream were asked for that are not adopted any more, since the node is sure of it now. */
+  /** Whether events of an own stream were asked for: one that was redacted is only adopted after a doubtful start. */
   #isSettledOwn({ peer, name }: Request): boolean {
     const stream = this.#state.peers.get(peer)?.claims.get(name)?.stream
     return stream !== undefined && this.#state.isOwn(stream) && !this.#state.options.isInDoubt()

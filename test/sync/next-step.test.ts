@@ -51,11 +51,27 @@ for (const [name, said, here, expected] of cases)
     assert.deepEqual(nextStep({ ...claim, ...said }, here && { ...row, ...here }, 'other'), expected)
   })
 
-test('of an own stream only the evidence of a fork is asked for', () => {
-  for (const [, said, here] of cases) {
+test('of an own stream only more events and the evidence of a fork are asked for', () => {
+  const asked = cases.flatMap(([name, said, here]) => {
     const step = nextStep({ ...claim, ...said }, here && { ...row, ...here }, 'own')
-    assert.deepEqual(step, said.isFrozen === true && here?.frozen !== true ? { want: 'evidence' } : undefined)
-  }
+    return step === undefined ? [] : [[name, step.want]]
+  })
+  assert.deepEqual(asked, [
+    ['more events', 'events'],
+    ['an unknown stream', 'events'],
+    ['more pruned, and more events', 'events'],
+    ['other records of a longer stream', 'events'],
+    ['a fork: the events before it come first', 'evidence'],
+    ['a fork of an unknown stream', 'evidence'],
+    ['a fork of a pruned stream', 'evidence'],
+    ['a fork, and no more events before it', 'evidence'],
+  ])
+})
+
+test('of an own stream events are asked for whatever was pruned elsewhere before the end of what is here', () => {
+  const longer = { ...claim, count: 30 }
+  assert.deepEqual(nextStep({ ...longer, pruned: 10 }, row, 'own'), { want: 'events', from: 10 })
+  assert.equal(nextStep({ ...longer, pruned: 11 }, row, 'own'), undefined)
 })
 
 test('the node of a stream that has fewer events of it is compared: it never asks for them', () => {
