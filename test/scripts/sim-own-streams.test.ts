@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { completed } from '../../scripts/sim/checks/agreement.ts'
 import { scenarioOf } from '../../scripts/sim/scenario.ts'
-import type { MemorySimStore } from '../../scripts/sim/sim-store.ts'
 import { Swarm } from '../../scripts/sim/swarm.ts'
 import type { WholeNode } from '../../scripts/sim/whole-node.ts'
 import { limits } from '../../src/base/limits.ts'
-import type { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 
 const longMs = 20_000
 
@@ -24,16 +22,13 @@ async function behindItself(run: (swarm: Swarm, node: WholeNode, peer: WholeNode
   try {
     swarm.connect()
     await agenda.runUntil(longMs)
-    const before = (node.store as MemoryEventStore).copy({ isCleanStop: false })
+    node.disk.copy()
     for (const stream of ['default', 'app'] as const) await publish(swarm, node, stream, '1')
     await agenda.runUntil(2 * longMs)
     assert.deepEqual(await node.headTexts(), await peer.headTexts())
     swarm.forgotten(node)
     network.partition(() => false)
-    await completed(
-      swarm,
-      node.restart(() => (node.disk as MemorySimStore).replace(before)),
-    )
+    await completed(swarm, swarm.restore(node, { isCleanStop: false }))
     await agenda.runUntil(agenda.nowMs + limits.ownPeerMs)
     network.partition(() => true)
     await run(swarm, node, peer)
