@@ -50,12 +50,9 @@ export class Outcomes {
     const known = row === undefined ? 0 : this.#state.countOf(nameOfStream(row.key))
     const effects = this.#set(row, from)
     const request = this.#state.requests.get(from, want, 'events')
-    if (outcome === 'invalid' && request !== undefined && this.#isSettledOwn(request)) {
-      catchUp.giveUp(request, now, limits.unstorableRetryMs)
-      return [...effects, ...catchUp.ask(now)]
-    }
+    if (outcome === 'invalid') return [...effects, ...this.#refused(from, want, request, now)]
     const isOther = request !== undefined && row !== undefined && nameOfStream(row.key) !== request.name
-    if (outcome === 'invalid' || isOther) return [...effects, ...close(from, 'badChunk', now)]
+    if (isOther) return [...effects, ...close(from, 'badChunk', now)]
     if (row !== undefined && outcome === 'stored') {
       // Payloads of a chunk that was asked for may be removed, and it came with the records that say so. Of a chunk that
       // starts with known events, only the others are verified.
@@ -71,6 +68,16 @@ export class Outcomes {
     if (outcome === 'early' && row !== undefined)
       effects.push({ do: 'report', is: 'too-far-ahead', stream: row.key, peer: from })
     return [...effects, ...catchUp.ask(now)]
+  }
+
+  /** A chunk is invalid, which is usually the fault of its sender. */
+  #refused(from: string, want: number | undefined, request: Request | undefined, now: number): Effect[] {
+    const { catchUp, close } = this.#parts
+    // A request is given up when redaction records could not be stored: without them the chunk after them is invalid.
+    const isExcused = request === undefined ? want !== undefined : this.#isSettledOwn(request)
+    if (!isExcused) return close(from, 'badChunk', now)
+    if (request !== undefined) catchUp.giveUp(request, now, limits.unstorableRetryMs)
+    return catchUp.ask(now)
   }
 
   /** How to go on with a stream after a chunk of it. */
@@ -117,6 +124,7 @@ export class Outcomes {
     // Those that come with events are passed on with the events.
     if (outcome === 'applied' && request?.kind !== 'events')
       effects.push(...spread.records({ stream, prune, redactions, next: undefined }, from))
+    if (outcome === 'failed' && request?.kind === 'events') catchUp.giveUp(request, now, limits.failureRetryMs)
     if (request?.kind === 'records') effects.push(...this.#recordsArrived(request, outcome, next, now))
     return [...effects, ...catchUp.ask(now)]
   }
