@@ -114,9 +114,9 @@ const exceptions: readonly (readonly [reason: string, file: string, ...texts: st
   [
     'no forked stream is pruned',
     sync,
-    "claim.prefix = reason === 'pruned' && !claim.areRecordsFetched",
+    "const prefix = reason === 'pruned' && !claim.areRecordsFetched",
     "return prefix === 'pruned' ?",
-    "if (claim.prefix === 'pruned')",
+    "const prefix = claim.prefix === 'pruned'",
   ],
   [
     'a stream has fewer records than one answer takes',

@@ -3,12 +3,13 @@ import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 import { shortHead, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream, nodeOfStreamName } from '../replication/index.ts'
+import { type Claim, claimOfHead, type KnownHead } from './claim.ts'
 import type { Effect } from './effects.ts'
-import { isVerified, type KnownHead } from './known-heads.ts'
+import { isVerified } from './known-heads.ts'
 import { latin1Of } from './latin1.ts'
 import type { HeadEntry } from './messages.ts'
 import { nextStep, type Step } from './next-step.ts'
-import type { Claim, Peer } from './peer.ts'
+import type { Peer } from './peer.ts'
 import type { Request } from './requests.ts'
 import { Schedule } from './schedule.ts'
 import { type SyncState, send } from './sync-state.ts'
@@ -74,7 +75,7 @@ export class CatchUp {
         hash: undefined,
         records: undefined,
         head: undefined,
-        askFrom: now,
+        askFrom: 0,
         areRecordsFetched: before?.isFrozen === true && before.areRecordsFetched,
         prefix: before?.isFrozen === true ? before.prefix : 'wanted',
       })
@@ -104,19 +105,15 @@ export class CatchUp {
     // Comparisons repeat the heads of all streams in a bucket. Own streams are looked at below.
     if (said !== undefined && isRepeated(before, head, said) && !this.#state.isOwn(stream)) return []
     const isSame = before !== undefined && before.count === count && before.hash === hash
-    this.#keep(peer, name, {
-      stream,
-      isFrozen: false,
-      count,
+    const claim = claimOfHead(head, {
       pruned,
-      hash,
       records,
-      head,
       // Pushed events are not asked for while they are being stored.
-      askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : now,
+      askFrom: said === undefined ? now + limits.wantRetryMs : isSame ? before.askFrom : 0,
       areRecordsFetched: isSame && before.records === records && before.pruned === pruned && before.areRecordsFetched,
       prefix: 'wanted',
     })
+    this.#keep(peer, name, claim)
     if (!this.#state.isOwn(stream)) return []
     const row = this.#state.table.get(name)
     if (row?.frozen === true) return []
@@ -146,16 +143,14 @@ export class CatchUp {
   }
 
   /** A peer may be asked for a stream at once. */
-  askNow(peer: string, name: string, now: number): void {
-    const claim = this.#state.peers.get(peer)?.claims.get(name)
-    if (claim !== undefined) claim.askFrom = now
+  askNow(peer: string, name: string): void {
+    this.#state.changeClaim(peer, name, { askFrom: 0 })
     this.#changed.add(name)
   }
 
   /** A peer is not asked for a stream for a while. */
   askLater(peer: string, name: string, now: number, ms: number = limits.wantRetryMs): void {
-    const claim = this.#state.peers.get(peer)?.claims.get(name)
-    if (claim !== undefined) claim.askFrom = now + ms
+    this.#state.changeClaim(peer, name, { askFrom: now + ms })
     this.#changed.add(name)
   }
 

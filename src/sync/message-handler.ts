@@ -145,14 +145,15 @@ export class MessageHandler {
     this.#parts.forkSearches.close(request)
     const claim = peer.claims.get(request.name)
     if (claim?.isFrozen === true && request.kind !== 'evidence') {
-      claim.prefix = reason === 'pruned' && !claim.areRecordsFetched ? 'pruned' : 'fetched'
+      const prefix = reason === 'pruned' && !claim.areRecordsFetched ? 'pruned' : 'fetched'
+      this.#state.changeClaim(peer.name, request.name, { prefix })
       this.#parts.catchUp.lookAgain(request.name)
       return this.#parts.catchUp.ask(now)
     }
     // The peer has other frames there, so the two chains differ before.
     if (reason === 'notABorder' && request.kind === 'events' && !request.isForkSearch)
       return this.#parts.forkSearches.start(peer, request.name, now)
-    if (reason === 'pruned' && claim !== undefined) claim.areRecordsFetched = false
+    if (reason === 'pruned') this.#state.changeClaim(peer.name, request.name, { areRecordsFetched: false })
     this.#parts.catchUp.askLater(
       peer.name,
       request.name,

@@ -1,5 +1,5 @@
+import type { Claim } from './claim.ts'
 import { sent, type TableRow } from './head-table.ts'
-import type { Claim } from './peer.ts'
 
 /** What to ask a peer for next. */
 export type Step =

@@ -88,7 +88,7 @@ export class Outcomes {
     const claim = peer?.claims.get(name)
     if (claim?.isFrozen === true && wasWanted && outcome !== 'stored' && outcome !== 'failed') {
       // What is here is not the start of what the peer has, or cannot be continued now: the evidence does not wait for it.
-      claim.prefix = 'fetched'
+      this.#state.changeClaim(from, name, { prefix: 'fetched' })
       catchUp.lookAgain(name)
       return []
     }
@@ -99,7 +99,7 @@ export class Outcomes {
     else if (outcome === 'failed') catchUp.askLater(from, name, now, limits.failureRetryMs)
     else if (outcome === 'stored') catchUp.lookAgain(name)
     else if (wasWanted) catchUp.askLater(from, name, now)
-    else catchUp.askNow(from, name, now)
+    else catchUp.askNow(from, name)
     return []
   }
 
@@ -136,8 +136,8 @@ export class Outcomes {
     this.#state.requests.close(request)
     if (outcome === 'failed' || claim === undefined) catchUp.askLater(peer, name, now)
     else if (next === undefined || next <= from) {
-      claim.areRecordsFetched = true
-      if (claim.prefix === 'pruned') claim.prefix = outcome === 'applied' ? 'wanted' : 'fetched'
+      const prefix = claim.prefix === 'pruned' ? (outcome === 'applied' ? 'wanted' : 'fetched') : claim.prefix
+      this.#state.changeClaim(peer, name, { areRecordsFetched: true, prefix })
       catchUp.lookAgain(name)
     } else {
       const { id } = this.#state.requests.open({ peer, name, kind: 'records', from: next }, now)
@@ -189,9 +189,10 @@ export class Outcomes {
 
   /** Records that were asked for before all events were here are asked for again, if those of a peer still differ. */
   #forgetEarlyRecords(name: string, { count, pruned }: TableRow): void {
-    for (const { claims } of this.#state.peers.values()) {
+    for (const { name: peer, claims } of this.#state.peers.values()) {
       const claim = claims.get(name)
-      if (claim?.count === count && claim.pruned === pruned) claim.areRecordsFetched = false
+      if (claim?.areRecordsFetched === true && claim.count === count && claim.pruned === pruned)
+        this.#state.changeClaim(peer, name, { areRecordsFetched: false })
     }
   }
 }

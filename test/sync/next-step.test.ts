@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PublicKey } from '../../src/identity/index.ts'
 import type { Hash } from '../../src/protocol/index.ts'
+import type { Claim } from '../../src/sync/claim.ts'
 import type { TableRow } from '../../src/sync/head-table.ts'
 import { nextStep } from '../../src/sync/next-step.ts'
-import type { Claim } from '../../src/sync/peer.ts'
 
 const key = { node: new Uint8Array(32) as PublicKey, number: 0 }
 const [hash, other] = ['h'.repeat(32) as Hash, 'o'.repeat(32) as Hash]
