@@ -191,7 +191,13 @@ const exceptions: readonly (readonly [reason: string, file: string, ...texts: st
     "return 'nodesPerPeer'",
     "? 'streamsPerPeer'",
   ],
-  ['a swarm of this size is far below the limits of streams', sync, '&& !peer.unreported.has(', '|| stored.has('],
+  [
+    'a swarm of this size is far below the limits of streams',
+    sync,
+    '&& !peer.unreported.has(',
+    '|| stored.has(',
+    'if (peer.unreported.size >= ',
+  ],
   [
     'publishes are below the limit of unread frames',
     'src/replication/appended-frames.ts',

@@ -36,7 +36,7 @@ export const endlessRequests: Behaviour = {
         is: 'want',
         id: node.nextWant(),
         stream: streamOf(i),
-        from: random.below(2 ** 40),
+        from: random.below(random.chance(0.5) ? 20 : 2 ** 40),
         bytes: 2 ** 40,
       })
     const points = [1, 2, 3, 100].map((count) => ({ count, hash: '\0'.repeat(32) as never }))
