@@ -12,6 +12,8 @@ export interface Unreached {
   readonly line: number
   /** Its source. */
   readonly text: string
+  /** The line in which it begins. */
+  readonly lineText: string
 }
 
 interface Range {
@@ -51,7 +53,7 @@ function unreachedOf({ url, functions }: ScriptCoverage): Unreached[] {
     // After a return or throw there is nothing but closing braces.
     if (/^[\s{}();]*$/.test(text)) return []
     const line = source.slice(0, startOffset + text.search(/\S/)).split('\n').length
-    return [{ file, line, text: text.trim() }]
+    return [{ file, line, text: text.trim(), lineText: (source.split('\n')[line - 1] ?? '').trim() }]
   })
 }
 
@@ -73,8 +75,10 @@ export function coverageProblems(
   exceptions: readonly CoverageException[] = coverageExceptions,
   sourceOf: (file: string) => string = (file) => readFileSync(join(root, file), 'utf8'),
 ): string[] {
-  const isExcepted = ({ file, text }: Unreached): boolean =>
-    exceptions.some((known) => isAt(file, known.file) && text.startsWith(known.text ?? ''))
+  const isExcepted = ({ file, text, lineText }: Unreached): boolean =>
+    exceptions.some(
+      (known) => isAt(file, known.file) && [text, lineText].some((start) => start.startsWith(known.text ?? '')),
+    )
   const isStale = ({ file, text }: CoverageException): boolean =>
     !filesIn(file).some((name) => sourceOf(name).includes(text ?? ''))
   const stale = exceptions.filter(isStale)

@@ -34,8 +34,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a request from one offset too far on',
     file: 'src/sync/next-step.ts',
-    find: "claim.pruned > count ? undefined : { want: 'events', from: count }",
-    replace: "claim.pruned > count ? undefined : { want: 'events', from: count + 1 }",
+    find: "claim.pruned <= count ? { want: 'events', from: count } : undefined",
+    replace: "claim.pruned <= count ? { want: 'events', from: count + 1 } : undefined",
   },
   {
     name: 'a clock that does not follow received events',
@@ -88,14 +88,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'chunks that are forwarded without their redaction records',
     file: 'src/sync/outcomes.ts',
-    find: 'const isForwarded = want === undefined && ',
-    replace: 'const isForwarded = ',
+    find: 'return want === undefined && firstOffsetOf',
+    replace: 'return firstOffsetOf',
   },
   {
     name: 'chunks that are forwarded with parts that were not verified',
     file: 'src/sync/outcomes.ts',
-    find: ' && firstOffsetOf(chunk) === known\n',
-    replace: '\n',
+    find: ' && firstOffsetOf(chunk) === known',
+    replace: '',
   },
   {
     name: 'a prune that removes one event too many',
@@ -120,6 +120,12 @@ export const plantedBugs: readonly PlantedBug[] = [
     file: 'src/replication/own-streams-check.ts',
     find: '    this.#isSettled = doubt === undefined\n',
     replace: '    this.#isSettled = true\n',
+  },
+  {
+    name: 'own events that are not asked for without a doubt',
+    file: 'src/sync/next-step.ts',
+    find: "  if (whose === 'own') return eventsAfter(claim, count)\n",
+    replace: "  if (whose === 'own') return undefined\n",
   },
   {
     name: 'answered requests that still count as open',

@@ -10,6 +10,7 @@ import { silent } from '../../test/support/api.ts'
 import { packed } from '../../test/support/events.ts'
 import type { Agenda, SimClock } from './agenda.ts'
 import { checkedLog } from './checked-log.ts'
+import { Congestion } from './congestion.ts'
 import { type DiskFaults, faultyLog, SimulatedFailure } from './faulty-log.ts'
 import { type Ledger, streamIdOf } from './ledger.ts'
 import type { Endpoint, Network } from './network.ts'
@@ -22,8 +23,6 @@ export const gossipMs = 5000
 const nextStreams = 10
 /** Not acknowledged: the store is closed, in doubt, or has just been told of a fork. */
 const refusals: ReadonlySet<string> = new Set(['ERR_OWN_STREAMS_UNCERTAIN', 'ERR_SHUTTING_DOWN', 'ERR_STREAM_FORKED'])
-/** Time that a queue of messages takes from which on new events are left out. */
-const congestedMs = 300
 /** Time after which what a disk has failed to read is read again. */
 const retryMs = 1000
 
@@ -55,8 +54,7 @@ export class SimNode implements Endpoint {
   #replicator: Replicator
   /** By paused peer: what it has sent since. */
   readonly #unread = new Map<string, Message[]>()
-  /** The peers to which much waits to be sent. */
-  readonly #congested = new Set<string>()
+  readonly #congestion: Congestion
   #hasLeft = false
   /** Makes publishing wait after a doubtful start; undefined before the first restart. */
   #gate: OwnStreamsGate | undefined
@@ -69,6 +67,7 @@ export class SimNode implements Endpoint {
     this.label = label
     this.clock = runtime.clock
     this.disk = disk
+    this.#congestion = new Congestion(options.agenda, () => this.#replicator)
     this.#replicator = this.#newReplicator()
     this.#traceCommits()
   }
@@ -260,7 +259,7 @@ export class SimNode implements Endpoint {
       transport: {
         send: (peer, message) => {
           network.send(this.name, peer, message)
-          this.#watchQueue(peer)
+          this.#congestion.watch(peer, network.queuedMs(this.name, peer))
         },
         close: (peer) => network.disconnect(this.name, peer),
         pause: (peer, isPaused) => this.#pause(peer, isPaused),
@@ -274,19 +273,6 @@ export class SimNode implements Endpoint {
       },
     })
     return replicator
-  }
-
-  /** Tells replication while much waits to be sent to a peer. */
-  #watchQueue(peer: string): void {
-    const { network, agenda } = this.#options
-    const queuedMs = network.queuedMs(this.name, peer)
-    if (queuedMs < congestedMs || this.#congested.has(peer)) return
-    this.#congested.add(peer)
-    this.#replicator.congested(peer, true)
-    agenda.after(queuedMs, () => {
-      this.#congested.delete(peer)
-      this.#replicator.congested(peer, false)
-    })
   }
 
   /** It leaves for ever, before its store is closed. */

@@ -1,11 +1,12 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { assert } from '../../src/base/assert.ts'
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
 import type { KeyPair } from '../../src/identity/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
-import type { EventStore } from '../../src/store/port/index.ts'
+import type { EventStore, StartMarks } from '../../src/store/port/index.ts'
 import { SingleThreadStore } from '../../test/support/single-thread-store.ts'
 
 export const simTopic = 'sim'
@@ -17,6 +18,13 @@ export interface SimStore {
   readonly store: EventStore
   /** Closes and opens it. */
   reopen(): Promise<void>
+  /** Copies it as it is now, between two commits. */
+  copy(): void
+  /**
+   * Continues with the last copy: a restored backup, or a disk that has lost its last writes.
+   * @param found how a node finds it; files tell that themselves
+   */
+  restore(found: Partial<StartMarks>): Promise<void>
   /** Seals complete chunks; nothing in memory. */
   seal(): void
   close(): Promise<void>
@@ -30,6 +38,7 @@ export interface SimStoreOptions {
 /** The store in memory survives a restart of its node. */
 export class MemorySimStore implements SimStore {
   #store: MemoryEventStore
+  #copied: MemoryEventStore | undefined
 
   constructor({ key, runtime }: SimStoreOptions) {
     this.#store = new MemoryEventStore({
@@ -48,10 +57,14 @@ export class MemorySimStore implements SimStore {
 
   async reopen(): Promise<void> {}
 
-  /** Continues with another store, such as an earlier copy. */
-  async replace(store: MemoryEventStore): Promise<void> {
+  copy(): void {
+    this.#copied = this.#store.copy({})
+  }
+
+  async restore(found: Partial<StartMarks>): Promise<void> {
+    assert(this.#copied !== undefined, 'a restored store was copied')
     await this.#store.close()
-    this.#store = store
+    this.#store = this.#copied.copy(found)
   }
 
   seal(): void {}
@@ -88,16 +101,10 @@ export class SqliteSimStore implements SimStore {
     this.#store.settle()
   }
 
-  /** Copies the files as they are now, between two commits. */
   copy(): void {
     this.#replace(this.#live, this.#copied)
   }
 
-  get hasCopy(): boolean {
-    return existsSync(this.#copied)
-  }
-
-  /** Opens it with the files of the last copy: a restored backup, or a disk that has lost its last writes. */
   async restore(): Promise<void> {
     await this.#store.close()
     this.#replace(this.#copied, this.#live)

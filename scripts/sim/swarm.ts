@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Block } from '../../src/files/unixfs/index.ts'
+import type { StartMarks } from '../../src/store/port/index.ts'
 import { SeededRandom } from '../../test/support/virtual-runtime.ts'
 import { Random } from '../crash/random.ts'
 import { Agenda, SimClock, timersOf } from './agenda.ts'
@@ -165,13 +166,13 @@ export class Swarm {
   }
 
   /** Restarts a node with the last copy of its store. */
-  async restore(node: WholeNode, disk: SqliteSimStore): Promise<void> {
+  async restore(node: WholeNode, found: Partial<StartMarks>): Promise<void> {
     this.trace.note(`restore ${node.label}`)
     const observer = this.#observers.get(node)
     observer?.stop()
     observer?.forget()
     node.files.forget()
-    await node.restart(() => disk.restore())
+    await node.restart(() => node.disk.restore(found))
     observer?.start()
   }
 

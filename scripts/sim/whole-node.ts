@@ -94,6 +94,11 @@ export class WholeNode extends SimNode {
     this.replicator.setTimes({ gossipMs: gossip, pingTimeoutMs: limits.pingTimeoutMs })
   }
 
+  /** The operator accepts a restored backup, unless the node is sure of its own streams. */
+  accept(): void {
+    if (this.gate?.isInDoubt === true) this.gate.accept()
+  }
+
   /** Stops what it does by itself. Its store is still open. */
   override stop(): void {
     super.stop()

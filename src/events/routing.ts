@@ -62,20 +62,20 @@ export class Routing {
     }
   }
 
-  /** The active routes; undefined while they are being updated. */
+  /** The active routes; undefined while they are being updated, or while own streams are not complete. */
   get ready(): RoutingTable | undefined {
-    return this.#table
+    return this.#names.areComplete ? this.#table : undefined
   }
 
   /** Waits for the active routes. Rejects when a new stream cannot be recorded, which has to precede its events. */
   async current(): Promise<RoutingTable> {
-    while (this.#table === undefined) {
+    for (let ready = this.ready; ; ready = this.ready) {
+      if (ready !== undefined) return ready
       this.#updating ??= this.#update().finally(() => {
         this.#updating = undefined
       })
       await this.#updating
     }
-    return this.#table
   }
 
   /** Moves on to new streams from those that are frozen. Events that are published from now on go there. */

@@ -25,8 +25,8 @@ export class StreamNames {
   readonly #store: EventLog & Readings
   readonly #gate: PublishGate | undefined
   #numbers: Map<string, number>
-  /** Whether all events of this node are here: not while the gate is closed. */
-  #isComplete: boolean
+  /** The opening of the gate after which the names were read; undefined while it is closed. */
+  #readAt: number | undefined
   /** The last assignment. They are made one after the other: two at once would take the same number. */
   #last: Promise<unknown> = Promise.resolve()
 
@@ -34,11 +34,16 @@ export class StreamNames {
     this.#store = store
     this.#gate = gate
     this.#numbers = numbers
-    this.#isComplete = gate === undefined || gate.isOpen
+    this.#readAt = gate?.isOpen === false ? undefined : gate?.openings
   }
 
   static async read(store: EventLog & Readings, gate?: PublishGate): Promise<StreamNames> {
     return new StreamNames(store, await storedNumbers(store), gate)
+  }
+
+  /** Whether all events of this node are here, and the names were read since. */
+  get areComplete(): boolean {
+    return this.#gate === undefined || (this.#gate.isOpen && this.#gate.openings === this.#readAt)
   }
 
   get numbers(): ReadonlyMap<string, number> {
@@ -78,12 +83,13 @@ export class StreamNames {
 
   /** Waits until all events of this node are here, and reads the names again. */
   async #complete(isDefaultLimited: boolean): Promise<void> {
-    if (this.#isComplete || this.#gate === undefined) return
+    if (this.areComplete || this.#gate === undefined) return
     await this.#gate.wait()
+    const { openings } = this.#gate
     this.#numbers = await storedNumbers(this.#store)
     const abandoned = new Set(this.#gate.abandoned)
     await this.#unlessForked(isDefaultLimited, () => this.#leave(abandoned, isDefaultLimited))
-    this.#isComplete = true
+    this.#readAt = openings
   }
 
   /** Runs work, and once more if it failed because a stream is frozen, whose name has another number then. */

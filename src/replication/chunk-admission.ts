@@ -102,7 +102,6 @@ export function decideVerified(
   const { head } = chunk
   if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
   const isOwn = isOwnStream(head.stream, context)
-  if (isOwn && context.mayAdopt !== true) throw new MalformedBytes('a chunk of a stream of this node')
   const known = streams.find(head.stream)
   const stream = known ?? emptyStream(head.stream, context)
   const { count } = stream.position
@@ -111,7 +110,7 @@ export function decideVerified(
   if (stream.isFrozen) return answer('frozen')
   if (head.count <= count && isOnChain(head, stream)) return answer('known')
   if (isTooFarAhead(head.lamport, context.now())) return answer('early')
-  // Chunks of own streams do not wait: they are only accepted for a short time.
+  // Chunks of own streams do not wait: new events get these offsets.
   if (chunk.first > count && isOwn) return answer('gap')
   if (chunk.first > count) return { chunk, ...decideEarly(chunk, before, known) }
   const limit = known === undefined ? streams.limitOf(head.stream, from) : undefined

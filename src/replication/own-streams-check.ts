@@ -14,11 +14,12 @@ export type CheckState =
     }
 
 /**
- * Decides after a doubtful start when own streams are complete, and until then what has to be adopted from peers. A
- * state machine: it is told what happens and when. Times are milliseconds of a monotonic clock.
+ * Decides when own streams are complete, and until then what has to be adopted from peers: after a doubtful start, and
+ * whenever a peer has a longer chain of an own stream. A state machine: it is told what happens and when. Times are
+ * milliseconds of a monotonic clock.
  */
 export class OwnStreamsCheck {
-  readonly #doubt: Doubt | undefined
+  #doubt: Doubt | 'behind' | undefined
   /** For each connected peer: until when news of it are expected. */
   readonly #peers = new Map<string, number>()
   /** The own streams that are longer on a peer, with the number of their events there. */
@@ -28,20 +29,24 @@ export class OwnStreamsCheck {
   readonly #forked = new Set<number>()
   /** The peers that have told what they have. */
   readonly #compared = new Set<string>()
-  #abandoned: readonly number[] = []
+  readonly #abandoned = new Set<number>()
   #isSettled: boolean
   #hasCompared = false
   #now: number
   /** How long there was no peer from which news were expected. */
   #aloneMs = 0
+  /** When something was learned or adopted last. */
+  #progressAt: number
 
   constructor(doubt: Doubt | undefined, now: number) {
     this.#doubt = doubt
     this.#isSettled = doubt === undefined
     this.#now = now
+    this.#progressAt = now
   }
 
-  get doubt(): Doubt | undefined {
+  /** Why own streams may be, or are, shorter than on another node. */
+  get doubt(): Doubt | 'behind' | undefined {
     return this.#doubt
   }
 
@@ -57,7 +62,7 @@ export class OwnStreamsCheck {
 
   /** The own streams that are known to be longer elsewhere and could not be adopted: appending to them would fork them. */
   get abandoned(): readonly number[] {
-    return this.#abandoned
+    return [...this.#abandoned]
   }
 
   get state(): CheckState {
@@ -80,15 +85,40 @@ export class OwnStreamsCheck {
   /** All own streams that a peer has, or that are stored here, were compared. */
   compared(peer: string, streams: readonly OwnComparison[], now: number): void {
     this.#advance(now)
+    for (const { stream, is } of streams) if (is === 'longer') this.#reopen(stream, now)
     if (this.#isSettled) return
     // A restored backup may have waited for long: what is missing gets the full time, once.
-    if (!this.#hasCompared) this.#aloneMs = 0
+    if (!this.#hasCompared) this.#restartTimes(now)
     this.#hasCompared = true
     const hasNews = streams.map((compared) => this.#learn(compared)).some((isNews) => isNews)
+    if (hasNews) this.#progressAt = now
     // A peer that repeats itself must not make publishing wait for ever.
     if (this.#peers.has(peer) && (hasNews || !this.#compared.has(peer))) this.#peers.set(peer, now + limits.ownNewsMs)
     this.#compared.add(peer)
     this.#settleIfComplete()
+  }
+
+  /** A peer has a longer chain of one own stream: its events are adopted before anything is appended to it. */
+  behind(peer: string, { stream, count }: Pick<OwnComparison, 'stream' | 'count'>, now: number): void {
+    this.#advance(now)
+    this.#reopen(stream, now)
+    if (this.#isSettled || !this.#learn({ stream, count, is: 'longer' })) return
+    this.#progressAt = now
+    if (this.#peers.has(peer)) this.#peers.set(peer, now + limits.ownNewsMs)
+  }
+
+  /** Own streams are not complete, although that was settled. A stream that is not continued need not be waited for. */
+  #reopen(stream: number, now: number): void {
+    if (!this.#isSettled || this.#frozen.has(stream) || this.#abandoned.has(stream)) return
+    this.#isSettled = false
+    this.#doubt = 'behind'
+    this.#hasCompared = true
+    this.#restartTimes(now)
+  }
+
+  #restartTimes(now: number): void {
+    this.#aloneMs = 0
+    this.#progressAt = now
   }
 
   /** Returns whether there is more to adopt than was known. */
@@ -97,7 +127,7 @@ export class OwnStreamsCheck {
     if (is === 'forked') this.#forked.add(stream)
     // Events may have been adopted while this was compared.
     if (is === 'equal' && count >= wanted) this.#wanted.delete(stream)
-    if (is !== 'longer' || this.#frozen.has(stream) || count <= wanted) return false
+    if (is !== 'longer' || this.#frozen.has(stream) || this.#abandoned.has(stream) || count <= wanted) return false
     this.#wanted.set(stream, count)
     return true
   }
@@ -106,6 +136,7 @@ export class OwnStreamsCheck {
   adopted(stream: number, count: number, now: number): void {
     this.#advance(now)
     if (this.#isSettled) return
+    this.#progressAt = now
     for (const [peer, until] of this.#peers) this.#peers.set(peer, Math.max(until, now + limits.ownNewsMs))
     if (count >= (this.#wanted.get(stream) ?? 0)) this.#wanted.delete(stream)
     this.#settleIfComplete()
@@ -114,8 +145,8 @@ export class OwnStreamsCheck {
   /** An own stream was frozen because of a fork: nothing is appended to it any more, so nothing is missing. */
   froze(stream: number, now: number): void {
     this.#advance(now)
-    if (this.#isSettled) return
     this.#frozen.add(stream)
+    if (this.#isSettled) return
     this.#wanted.delete(stream)
     this.#settleIfComplete()
   }
@@ -138,17 +169,18 @@ export class OwnStreamsCheck {
   #settle(): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    this.#abandoned = [...new Set([...this.#wanted.keys(), ...this.#forked])].filter(
-      (stream) => !this.#frozen.has(stream),
-    )
+    for (const stream of [...this.#wanted.keys(), ...this.#forked])
+      if (!this.#frozen.has(stream)) this.#abandoned.add(stream)
     this.#wanted.clear()
+    this.#forked.clear()
   }
 
   #advance(now: number): void {
     assert(now >= this.#now, 'the monotonic clock does not go back')
     this.#aloneMs += Math.max(0, now - Math.max(this.#now, this.#newsUntil))
     this.#now = now
-    if (!this.#isSettled && this.#hasLimit && this.#aloneMs >= limits.ownPeerMs) this.#settle()
+    const isOver = this.#aloneMs >= limits.ownPeerMs || now >= this.#progressAt + limits.ownLongestMs
+    if (!this.#isSettled && this.#hasLimit && isOver) this.#settle()
   }
 
   /** A restored backup is known to be old: without a comparison or the operator it stays in doubt. */
@@ -162,6 +194,7 @@ export class OwnStreamsCheck {
 
   get #until(): number | undefined {
     if (!this.#hasLimit) return undefined
-    return Math.max(this.#now, this.#newsUntil) + limits.ownPeerMs - this.#aloneMs
+    const aloneUntil = Math.max(this.#now, this.#newsUntil) + limits.ownPeerMs - this.#aloneMs
+    return Math.min(aloneUntil, this.#progressAt + limits.ownLongestMs)
   }
 }

@@ -16,7 +16,7 @@ export interface TopicContext {
 
 /** The same for what comes from other nodes. */
 export interface ReceiveContext extends TopicContext {
-  /** Whether own streams may be continued by it, since other nodes may have more of them: after a doubtful start. */
+  /** Whether redactions of own events are kept that are not here, since other nodes may have them: after a doubtful start. */
   readonly mayAdopt?: boolean
 }
 

@@ -19,15 +19,17 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-const causes: Readonly<Record<Doubt, string>> = {
-  restored: 'a backup was restored',
-  copied: 'the data folder was copied or moved',
-  unclean: 'the node was not stopped cleanly',
+const other = 'other nodes may have newer events of this node'
+const causes: Readonly<Record<Doubt | 'behind', string>> = {
+  restored: `a backup was restored, and ${other}`,
+  copied: `the data folder was copied or moved, and ${other}`,
+  unclean: `the node was not stopped cleanly, and ${other}`,
+  behind: 'other nodes have newer events of this node',
 }
 
 /**
- * Makes publishing wait after a doubtful start, until own streams are known to be complete. What is known comes from the
- * connections to peers; the decision is that of `OwnStreamsCheck`.
+ * Makes publishing wait until own streams are known to be complete: after a doubtful start, and when a peer has more of
+ * them. What is known comes from the connections to peers; the decision is that of `OwnStreamsCheck`.
  */
 export class OwnStreamsGate implements ReplicationGate {
   readonly #store: OwnHistory
@@ -38,6 +40,7 @@ export class OwnStreamsGate implements ReplicationGate {
   #poll: Timer | undefined
   #onOpen: () => void = () => {}
   #isOpen: boolean
+  #openings = 0
   #isSettling = false
   #isClosed = false
 
@@ -47,7 +50,7 @@ export class OwnStreamsGate implements ReplicationGate {
     this.#check = new OwnStreamsCheck(doubt, parts.clock.steadyMs())
     this.#isOpen = doubt === undefined
     if (doubt === undefined) return
-    parts.log.warn(`publishing waits, because ${causes[doubt]}: other nodes may have newer events of this node`)
+    parts.log.warn(`publishing waits, because ${causes[doubt]}`)
     if (doubt === 'restored')
       this.#poll = parts.timers.setInterval(() => void this.#lookForAcceptance(), limits.acceptancePollMs).unref()
     this.#update()
@@ -61,7 +64,17 @@ export class OwnStreamsGate implements ReplicationGate {
     return this.#isOpen
   }
 
-  /** Called once when the gate opens. */
+  /** Whether it waits since a doubtful start. */
+  get isInDoubt(): boolean {
+    return !this.#isOpen && this.#check.doubt !== 'behind'
+  }
+
+  /** How often it has been opened. Own streams may be longer since, or abandoned. */
+  get openings(): number {
+    return this.#openings
+  }
+
+  /** Called when the gate opens. */
   set onOpen(listener: () => void) {
     this.#onOpen = listener
   }
@@ -80,7 +93,7 @@ export class OwnStreamsGate implements ReplicationGate {
   get problem(): string | undefined {
     const { state, doubt } = this.#check
     if (this.#isOpen || doubt === undefined) return undefined
-    const cause = `${causes[doubt]}, and other nodes may have newer events of this node`
+    const cause = causes[doubt]
     if (state.is === 'settled') return `${cause}: what is known about that is being stored`
     if (state.for === 'events') return `${cause}: these are being fetched`
     const accept = doubt === 'restored' ? ', or for `shoal store accept-restored`' : ''
@@ -99,6 +112,11 @@ export class OwnStreamsGate implements ReplicationGate {
 
   compared(peer: string, streams: readonly OwnComparison[]): void {
     this.#check.compared(peer, streams, this.#now)
+    this.#update()
+  }
+
+  behind(peer: string, stream: Pick<OwnComparison, 'stream' | 'count'>): void {
+    this.#check.behind(peer, stream, this.#now)
     this.#update()
   }
 
@@ -155,10 +173,17 @@ export class OwnStreamsGate implements ReplicationGate {
     const { timers } = this.#parts
     timers.clear(this.#timer)
     this.#timer = undefined
-    if (this.#isClosed || this.#isOpen) return
     const { state } = this.#check
+    if (this.#isClosed || (this.#isOpen && state.is === 'settled')) return
+    if (this.#isOpen) this.#shut()
     if (state.is === 'settled') void this.#settle()
     else if (state.until !== undefined) this.#wakeIn(Math.max(0, state.until - this.#now))
+  }
+
+  /** A peer has more of the own streams: appending to them would fork them. */
+  #shut(): void {
+    this.#isOpen = false
+    this.#parts.log.warn(`publishing waits, because ${causes.behind}: these are being fetched`)
   }
 
   #wakeIn(ms: number): void {
@@ -169,13 +194,13 @@ export class OwnStreamsGate implements ReplicationGate {
     this.#timer = this.#parts.timers.setTimeout(tick, ms).unref()
   }
 
-  /** Opens once the store has forgotten the doubt: from then on it refuses chunks of own streams. */
+  /** Opens once the store has forgotten the doubt. */
   async #settle(): Promise<void> {
     if (this.#isSettling) return
     this.#isSettling = true
     try {
       await this.#store.settleOwnStreams()
-      this.#open()
+      if (this.#check.state.is === 'settled') this.#open()
     } catch (error) {
       if (this.#isClosed) return
       this.#parts.log.error(`publishing still waits, because the store fails: ${messageOf(error)}`)
@@ -188,6 +213,7 @@ export class OwnStreamsGate implements ReplicationGate {
   #open(): void {
     if (this.#isClosed) return
     this.#isOpen = true
+    this.#openings++
     this.#stopTimers()
     const left = this.abandoned.length > 0 ? `, without the streams ${this.abandoned.join(', ')}` : ''
     this.#parts.log.info(`own streams are settled${left}: publishing goes on`)

@@ -3,12 +3,13 @@ import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 import { shortHead, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream, nodeOfStreamName } from '../replication/index.ts'
+import { type Claim, claimOfHead, type KnownHead } from './claim.ts'
 import type { Effect } from './effects.ts'
-import { isVerified, type KnownHead } from './known-heads.ts'
+import { isVerified } from './known-heads.ts'
 import { latin1Of } from './latin1.ts'
 import type { HeadEntry } from './messages.ts'
 import { nextStep, type Step } from './next-step.ts'
-import type { Claim, Peer } from './peer.ts'
+import type { Peer } from './peer.ts'
 import type { Request } from './requests.ts'
 import { Schedule } from './schedule.ts'
 import { type SyncState, send } from './sync-state.ts'
@@ -74,8 +75,7 @@ export class CatchUp {
         hash: undefined,
         records: undefined,
         head: undefined,
-        askFrom: now,
-        pushes: 0,
+        askFrom: 0,
         areRecordsFetched: before?.isFrozen === true && before.areRecordsFetched,
         prefix: before?.isFrozen === true ? before.prefix : 'wanted',
       })
@@ -93,17 +93,18 @@ export class CatchUp {
   /** A peer has pushed events, which are given to the store: they are not asked for meanwhile. */
   claimPushed(peer: Peer, chunk: Uint8Array, now: number): Effect[] {
     const effects = this.claimSent(peer, chunk, now)
-    const claim = peer.claims.get(this.#nameOf(chunk))
-    if (claim !== undefined) claim.pushes++
+    const name = this.#nameOf(chunk)
+    peer.pushes.set(name, (peer.pushes.get(name) ?? 0) + 1)
     return effects
   }
 
   /** The store has answered to pushed events. After the last ones, what is still missing is asked for at once. */
-  pushStored(peer: string, chunk: Uint8Array, now: number): void {
-    const claim = this.#state.peers.get(peer)?.claims.get(this.#nameOf(chunk))
-    if (claim === undefined || claim.pushes === 0) return
-    claim.pushes--
-    if (claim.pushes === 0) claim.askFrom = now
+  pushStored(peer: string, chunk: Uint8Array): void {
+    const pushes = this.#state.peers.get(peer)?.pushes
+    const name = this.#nameOf(chunk)
+    const left = (pushes?.get(name) ?? 0) - 1
+    if (left > 0) pushes?.set(name, left)
+    else if (pushes?.delete(name) === true) this.#state.changeClaim(peer, name, { askFrom: 0 })
   }
 
   #shortHeadOf(chunk: Uint8Array): Uint8Array {
@@ -120,35 +121,40 @@ export class CatchUp {
     said: Pick<Claim, 'pruned' | 'records'> | undefined,
     now: number,
   ): Effect[] {
-    const { isInDoubt } = this.#state.options
     const head = this.#state.knownHeads.of(short)
     const { stream, name, count, hash } = head
     const before = peer.claims.get(name)
     const { pruned, records } = said ?? { pruned: before?.pruned ?? 0, records: undefined }
     // Comparisons repeat the heads of all streams in a bucket. Own streams are looked at below.
     if (said !== undefined && isRepeated(before, head, said) && !this.#state.isOwn(stream)) return []
-    const { pushes = 0, askFrom = now } = before ?? {}
+    const isPushing = peer.pushes.has(name)
+    const { askFrom = 0 } = before ?? {}
     const isSame = before !== undefined && before.count === count && before.hash === hash
-    this.#keep(peer, name, {
-      stream,
-      isFrozen: false,
-      count,
+    const claim = claimOfHead(head, {
       pruned,
-      hash,
       records,
-      head,
-      askFrom: said === undefined ? now + limits.wantRetryMs : isSame || pushes > 0 ? askFrom : now,
-      pushes,
+      // Pushed events are not asked for while they are being stored.
+      askFrom: said === undefined ? now + limits.wantRetryMs : isSame || isPushing ? askFrom : 0,
       areRecordsFetched: isSame && before.records === records && before.pruned === pruned && before.areRecordsFetched,
       prefix: 'wanted',
     })
-    if (!this.#state.isOwn(stream)) return []
-    const own = this.#state.countOf(name)
-    if (count > own) {
+    this.#keep(peer, name, claim)
+    return this.#state.isOwn(stream) ? this.#claimedOwn(peer, head, before, now) : []
+  }
+
+  /** A peer has said what it has of an own stream. */
+  #claimedOwn(peer: Peer, head: KnownHead, before: Claim | undefined, now: number): Effect[] {
+    const { stream, name, count } = head
+    const row = this.#state.table.get(name)
+    if (row?.frozen === true) return []
+    if (count > (row?.count ?? 0)) {
       // Reported once, and only if this node has signed it.
-      if (isInDoubt() || before?.head === head) return []
+      if (this.#state.options.isInDoubt() || before?.head === head) return []
       if (!isVerified(head)) return this.#actions.closeBadHead(peer, now)
-      return [{ do: 'report', is: 'own-stream-ahead', stream, peer: peer.name }]
+      return [
+        { do: 'report', is: 'own-stream-ahead', stream, peer: peer.name },
+        { do: 'compare-own', from: peer.name, heads: [head.signed], areAll: false },
+      ]
     }
     peer.stored.set(stream.number, Math.max(count, peer.stored.get(stream.number) ?? 0))
     return []
@@ -167,16 +173,14 @@ export class CatchUp {
   }
 
   /** A peer may be asked for a stream at once. */
-  askNow(peer: string, name: string, now: number): void {
-    const claim = this.#state.peers.get(peer)?.claims.get(name)
-    if (claim !== undefined) claim.askFrom = now
+  askNow(peer: string, name: string): void {
+    this.#state.changeClaim(peer, name, { askFrom: 0 })
     this.#changed.add(name)
   }
 
   /** A peer is not asked for a stream for a while. */
   askLater(peer: string, name: string, now: number, ms: number = limits.wantRetryMs): void {
-    const claim = this.#state.peers.get(peer)?.claims.get(name)
-    if (claim !== undefined) claim.askFrom = now + ms
+    this.#state.changeClaim(peer, name, { askFrom: now + ms })
     this.#changed.add(name)
   }
 

@@ -13,8 +13,14 @@ export type Effect =
   | StoreEffect
   | ApplyRecordsEffect
   | ApplyEvidenceEffect
-  /** Compares signed heads of own streams, which a peer has, with the stored ones: after a doubtful start. */
-  | { readonly do: 'compare-own'; readonly from: string; readonly heads: readonly Uint8Array[] }
+  /** Compares signed heads of own streams, which a peer has, with the stored ones. */
+  | {
+      readonly do: 'compare-own'
+      readonly from: string
+      readonly heads: readonly Uint8Array[]
+      /** Whether they are all that the peer has: after a doubtful start. */
+      readonly areAll: boolean
+    }
   /** Addresses of nodes, which the one that dials may try. */
   | { readonly do: 'learned-addresses'; readonly peer: string; readonly nodes: Addresses['nodes'] }
   | ReportEffect

@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 import type { Effect } from './effects.ts'
@@ -51,7 +52,7 @@ export class ForkSearches {
   /** The peer says which of the points is the last common one. */
   located(request: Request, count: number, now: number): Effect[] {
     const search = this.#open.get(request)
-    if (search === undefined) return []
+    assert(search !== undefined, 'an open request for a fork has a search')
     const common = search.points.findLast((point) => point.count <= count)?.count ?? search.low
     const next = search.points.find((point) => point.count > common)?.count ?? search.high + 1
     Object.assign(search, { low: common, high: next - 1 })

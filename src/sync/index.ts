@@ -12,6 +12,7 @@ export {
   type StoreBlock,
   type WantList,
 } from './blocks/index.ts'
+export type { Claim } from './claim.ts'
 export type { Effect, ReadResult, StoreEffect } from './effects.ts'
 export { spreadPoints } from './fork-searches.ts'
 export type { TableRow } from './head-table.ts'
@@ -28,6 +29,5 @@ export {
   type RecordsMessage,
 } from './messages.ts'
 export type { ApplyOutcome, StoreOutcome } from './outcomes.ts'
-export type { Claim } from './peer.ts'
 export { Sync } from './sync.ts'
 export type { SyncOptions, SyncTimes } from './sync-state.ts'

@@ -1,18 +1,8 @@
 import { limits } from '../base/limits.ts'
-import { fullHead, type Hash, heads, MalformedBytes, type StreamKey } from '../protocol/index.ts'
+import { fullHead, heads, MalformedBytes } from '../protocol/index.ts'
 import { nameOfStream } from '../replication/index.ts'
+import type { KnownHead } from './claim.ts'
 import { latin1Of } from './latin1.ts'
-
-/** A head that peers have sent. */
-export interface KnownHead {
-  readonly stream: StreamKey
-  /** The name of the stream. */
-  readonly name: string
-  readonly count: number
-  readonly hash: Hash
-  readonly signed: Uint8Array
-  isVerified: boolean
-}
 
 /** Heads as peers send them. All peers have the same ones, so each is decoded, kept and verified once. */
 export class KnownHeads {
@@ -31,7 +21,7 @@ export class KnownHeads {
     if (known !== undefined) return known
     const signed = fullHead(short, this.#topic)
     const { stream, count, hash } = heads.decode(signed)
-    const head = { stream, name: nameOfStream(stream), count, hash, signed, isVerified: false }
+    const head = { stream, name: nameOfStream(stream), count, hash, signed, isVerified: false, shared: undefined }
     if (this.#heads.size >= limits.knownHeads) this.#heads.delete(this.#heads.keys().next().value as string)
     this.#heads.set(bytes, head)
     return head

@@ -117,10 +117,12 @@ export class MessageHandler {
 
   /** A peer says all that it has of the own streams. */
   #comparedOwn(peer: Peer, { entries }: OwnHeads, now: number): Effect[] {
-    if (!this.#state.options.isInDoubt()) return []
-    const claimed = this.#parts.catchUp.claims(peer, entries, now)
-    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
-    return [...claimed, { do: 'compare-own', from: peer.name, heads }, ...this.#parts.catchUp.ask(now)]
+    const { catchUp } = this.#parts
+    const { topic, isInDoubt } = this.#state.options
+    const claimed = catchUp.claims(peer, entries, now)
+    if (!isInDoubt()) return [...claimed, ...catchUp.ask(now)]
+    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, topic)]))
+    return [...claimed, { do: 'compare-own', from: peer.name, heads, areAll: true }, ...catchUp.ask(now)]
   }
 
   #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {
@@ -152,14 +154,15 @@ export class MessageHandler {
     this.#parts.forkSearches.close(request)
     const claim = peer.claims.get(request.name)
     if (claim?.isFrozen === true && request.kind !== 'evidence') {
-      claim.prefix = reason === 'pruned' && !claim.areRecordsFetched ? 'pruned' : 'fetched'
+      const prefix = reason === 'pruned' && !claim.areRecordsFetched ? 'pruned' : 'fetched'
+      this.#state.changeClaim(peer.name, request.name, { prefix })
       this.#parts.catchUp.lookAgain(request.name)
       return this.#parts.catchUp.ask(now)
     }
     // The peer has other frames there, so the two chains differ before.
     if (reason === 'notABorder' && request.kind === 'events' && !request.isForkSearch)
       return this.#parts.forkSearches.start(peer, request.name, now)
-    if (reason === 'pruned' && claim !== undefined) claim.areRecordsFetched = false
+    if (reason === 'pruned') this.#state.changeClaim(peer.name, request.name, { areRecordsFetched: false })
     this.#parts.catchUp.askLater(
       peer.name,
       request.name,

@@ -50,13 +50,10 @@ export class Outcomes {
     const known = row === undefined ? 0 : this.#state.countOf(nameOfStream(row.key))
     const effects = this.#set(row, from)
     const request = this.#state.requests.get(from, want, 'events')
-    if (want === undefined) catchUp.pushStored(from, chunk, now)
-    if (outcome === 'invalid' && request !== undefined && this.#isSettledOwn(request)) {
-      this.#state.requests.close(request)
-      return [...effects, ...catchUp.ask(now)]
-    }
+    if (want === undefined) catchUp.pushStored(from, chunk)
+    if (outcome === 'invalid') return [...effects, ...this.#refused(from, want, request, now)]
     const isOther = request !== undefined && row !== undefined && nameOfStream(row.key) !== request.name
-    if (outcome === 'invalid' || isOther) return [...effects, ...close(from, 'badChunk', now)]
+    if (isOther) return [...effects, ...close(from, 'badChunk', now)]
     if (row !== undefined && outcome === 'stored') {
       spread.forward(row, isForwarded(effect, known, row) ? chunk : undefined, from, now)
       reports.stored(row.key, row.count, now)
@@ -71,6 +68,16 @@ export class Outcomes {
     return [...effects, ...catchUp.ask(now)]
   }
 
+  /** A chunk is invalid, which is usually the fault of its sender. */
+  #refused(from: string, want: number | undefined, request: Request | undefined, now: number): Effect[] {
+    const { catchUp, close } = this.#parts
+    // A request is given up when redaction records could not be stored: without them the chunk after them is invalid.
+    const isExcused = request === undefined ? want !== undefined : this.#isSettledOwn(request)
+    if (!isExcused) return close(from, 'badChunk', now)
+    if (request !== undefined) catchUp.giveUp(request, now, limits.unstorableRetryMs)
+    return catchUp.ask(now)
+  }
+
   /** How to go on with a stream after a chunk of it. */
   #goOn(from: string, name: string, outcome: StoreOutcome, wasWanted: boolean, now: number): Effect[] {
     const { catchUp, forkSearches } = this.#parts
@@ -79,7 +86,7 @@ export class Outcomes {
     const claim = peer?.claims.get(name)
     if (claim?.isFrozen === true && wasWanted && outcome !== 'stored' && outcome !== 'failed') {
       // What is here is not the start of what the peer has, or cannot be continued now: the evidence does not wait for it.
-      claim.prefix = 'fetched'
+      this.#state.changeClaim(from, name, { prefix: 'fetched' })
       catchUp.lookAgain(name)
       return []
     }
@@ -90,11 +97,11 @@ export class Outcomes {
     else if (outcome === 'failed') catchUp.askLater(from, name, now, limits.failureRetryMs)
     else if (outcome === 'stored') catchUp.lookAgain(name)
     else if (wasWanted) catchUp.askLater(from, name, now)
-    else catchUp.askNow(from, name, now)
+    else catchUp.askNow(from, name)
     return []
   }
 
-  /** Whether events of an own stream were asked for that are not adopted any more, since the node is sure of it now. */
+  /** Whether events of an own stream were asked for: one that was redacted is only adopted after a doubtful start. */
   #isSettledOwn({ peer, name }: Request): boolean {
     const stream = this.#state.peers.get(peer)?.claims.get(name)?.stream
     return stream !== undefined && this.#state.isOwn(stream) && !this.#state.options.isInDoubt()
@@ -115,6 +122,7 @@ export class Outcomes {
     // Those that come with events are passed on with the events.
     if (outcome === 'applied' && request?.kind !== 'events')
       effects.push(...spread.records({ stream, prune, redactions, next: undefined }, from))
+    if (outcome === 'failed' && request?.kind === 'events') catchUp.giveUp(request, now, limits.failureRetryMs)
     if (request?.kind === 'records') effects.push(...this.#recordsArrived(request, outcome, next, now))
     return [...effects, ...catchUp.ask(now)]
   }
@@ -126,8 +134,8 @@ export class Outcomes {
     this.#state.requests.close(request)
     if (outcome === 'failed' || claim === undefined) catchUp.askLater(peer, name, now)
     else if (next === undefined || next <= from) {
-      claim.areRecordsFetched = true
-      if (claim.prefix === 'pruned') claim.prefix = outcome === 'applied' ? 'wanted' : 'fetched'
+      const prefix = claim.prefix === 'pruned' ? (outcome === 'applied' ? 'wanted' : 'fetched') : claim.prefix
+      this.#state.changeClaim(peer, name, { areRecordsFetched: true, prefix })
       catchUp.lookAgain(name)
     } else {
       const { id } = this.#state.requests.open({ peer, name, kind: 'records', from: next }, now)
@@ -179,9 +187,10 @@ export class Outcomes {
 
   /** Records that were asked for before all events were here are asked for again, if those of a peer still differ. */
   #forgetEarlyRecords(name: string, { count, pruned }: TableRow): void {
-    for (const { claims } of this.#state.peers.values()) {
+    for (const { name: peer, claims } of this.#state.peers.values()) {
       const claim = claims.get(name)
-      if (claim?.count === count && claim.pruned === pruned) claim.areRecordsFetched = false
+      if (claim?.areRecordsFetched === true && claim.count === count && claim.pruned === pruned)
+        this.#state.changeClaim(peer, name, { areRecordsFetched: false })
     }
   }
 }

@@ -1,31 +1,5 @@
-import type { Hash, StreamKey } from '../protocol/index.ts'
-import type { KnownHead } from './known-heads.ts'
+import type { Claim } from './claim.ts'
 import { latin1Of } from './latin1.ts'
-
-/** What a peer says that it has of a stream. */
-export interface Claim {
-  readonly stream: StreamKey
-  readonly isFrozen: boolean
-  readonly count: number
-  readonly pruned: number
-  /** The chain hash after `count` events. */
-  readonly hash: Hash | undefined
-  /** The sent part of the hash of what its records have removed; undefined when it is not known. */
-  readonly records: string | undefined
-  /** Its signed head, verified before events are asked for; undefined of a frozen stream. */
-  readonly head: KnownHead | undefined
-  /** The time before which it is not asked again: it had nothing to send. */
-  askFrom: number
-  /** Pushes of its events that are being stored: until then it is asked for nothing. */
-  pushes: number
-  /** Whether its records were asked for: they may have no effect here. */
-  areRecordsFetched: boolean
-  /**
-   * Of a frozen stream: whether the events before the fork are to be asked for, or the prune record that says where they
-   * start. The evidence is asked for after that.
-   */
-  prefix: 'wanted' | 'pruned' | 'fetched'
-}
 
 /** A connected peer. */
 export class Peer {
@@ -60,6 +34,8 @@ export class Peer {
   /** The ping by which the round trip is measured. */
   ping: { readonly id: number; readonly sentAt: number } | undefined
   readonly claims = new Map<string, Claim>()
+  /** By name of a stream: pushes of its events that are being stored. Until then it is asked for nothing. */
+  readonly pushes = new Map<string, number>()
   /** The nodes that it is connected to. */
   readonly neighbours = new Set<string>()
   /** Whether it has told them. */

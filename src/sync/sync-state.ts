@@ -1,4 +1,5 @@
 import type { StreamKey } from '../protocol/index.ts'
+import type { ClaimState } from './claim.ts'
 import type { Effect } from './effects.ts'
 import { HeadTable } from './head-table.ts'
 import { KnownHeads } from './known-heads.ts'
@@ -67,6 +68,13 @@ export class SyncState {
   /** Whether it is an own stream that may be longer elsewhere. */
   isInDoubtOf(stream: StreamKey): boolean {
     return this.options.isInDoubt() && this.isOwn(stream)
+  }
+
+  /** Changes what is remembered about the claim of a peer; that of other peers stays. */
+  changeClaim(peer: string, name: string, change: Partial<ClaimState>): void {
+    const claims = this.peers.get(peer)?.claims
+    const claim = claims?.get(name)
+    if (claim !== undefined) claims?.set(name, { ...claim, ...change })
   }
 
   countOf(name: string): number {

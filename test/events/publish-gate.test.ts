@@ -92,6 +92,28 @@ test('own streams that could not be adopted are left, and their names get new nu
   assert.equal(await streamOf(await open(store, more)), moved)
 })
 
+test('a publish waits when a peer has more of an own stream, and continues what was adopted', async () => {
+  const { original, store, gate, events, timers } = await lostNode({ isCleanStop: false })
+  timers.advance(limits.ownPeerMs)
+  await gate.wait()
+  gate.behind('peer', { stream: 0, count: (await original.heads())[0]?.count ?? 0 })
+  const publishing = streamOf(events, 'b')
+  await adopt(original, store, gate)
+  assert.equal(await publishing, 5, 'the adopted events give the name its number')
+  assert.deepEqual((await eventsIn(store)).slice(0, -1), await eventsIn(original))
+})
+
+test('an own stream that is longer elsewhere is left while the node runs, if it cannot be adopted', async () => {
+  const { gate, events, timers } = await lostNode({})
+  assert.equal(await streamOf(events, 'a'), 1)
+  gate.behind('peer', { stream: 1, count: 100 })
+  const publishing = streamOf(events, 'a')
+  timers.advance(limits.ownPeerMs)
+  const moved = await publishing
+  assert.ok(moved > 1, `stream ${moved} is on no other node`)
+  assert.equal(await streamOf(events, 'a'), moved)
+})
+
 test('closing fails the publishes that wait', async () => {
   const { events } = await lostNode({ isRestored: true })
   const publishing = assert.rejects(streamOf(events), { code: 'ERR_SHUTTING_DOWN' })

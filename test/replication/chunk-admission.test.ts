@@ -142,11 +142,17 @@ test('a stream with more than 2047 events without a checkpoint is refused', () =
   }
 })
 
-test('a chunk of another topic or of an own stream is refused', () => {
+test('a chunk of another topic is refused', () => {
   const source = new WrittenStream([1])
-  const decide = (chunk: Buffer, context = contextOf()) => decideChunk(chunk, {}, noStreams, context)
-  assert.throws(() => decide(source.chunk(0, 1, { topic: 'u' })), /another topic/)
-  assert.throws(() => decide(source.chunk(0, 1), contextOf(source.key)), /of this node/)
+  assert.throws(() => decideChunk(source.chunk(0, 1, { topic: 'u' }), {}, noStreams, contextOf()), /another topic/)
+})
+
+test('a chunk that continues an own stream is stored, and one that leaves a gap does not wait', () => {
+  const source = new WrittenStream([1, 1])
+  const receiver = new PlainReceiver(source, contextOf(source.key))
+  assert.equal(receiver.receive(source.chunk(1, 2), source.head(1)), 'gap')
+  assert.equal(receiver.receive(source.chunk(0, 1)), 'stored')
+  assert.equal(receiver.receive(source.chunk(1, 2)), 'stored')
 })
 
 test('a chunk with lamport timestamps more than a day ahead is early, also when it is out of order', () => {

@@ -4,7 +4,7 @@ import { limits } from '../../src/base/limits.ts'
 import { type Doubt, OwnStreamsCheck } from '../../src/replication/index.ts'
 import * as fc from '../support/property.ts'
 
-const { ownPeerMs, ownNewsMs } = limits
+const { ownPeerMs, ownNewsMs, ownLongestMs } = limits
 const doubts: readonly Doubt[] = ['unclean', 'copied', 'restored']
 
 const longer = (stream: number, count: number) => ({ stream, count, is: 'longer' }) as const
@@ -138,6 +138,65 @@ test('the operator ends it at any time', () => {
   assert.deepEqual([isSettled(behind), behind.abandoned], [true, [2]])
 })
 
+test('a longer chain that a peer has later makes it wait again, until its events were adopted', () => {
+  for (const check of [new OwnStreamsCheck(undefined, 0), new OwnStreamsCheck('unclean', 0)]) {
+    check.tick(ownPeerMs)
+    check.connected('a', 20_000)
+    check.behind('a', { stream: 1, count: 5 }, 40_000)
+    const until = 40_000 + ownNewsMs + ownPeerMs
+    assert.deepEqual([check.state, check.doubt], [{ is: 'waiting', for: 'events', until }, 'behind'])
+    check.adopted(1, 4, 40_001)
+    assert.equal(isSettled(check), false)
+    check.adopted(1, 5, 40_002)
+    assert.deepEqual([isSettled(check), check.abandoned], [true, []])
+  }
+})
+
+test('a comparison that comes after it has settled makes it wait again', () => {
+  const check = new OwnStreamsCheck('unclean', 0)
+  check.tick(ownPeerMs)
+  check.connected('a', ownPeerMs)
+  check.compared('a', [longer(0, 7), { stream: 1, count: 3, is: 'equal' }], ownPeerMs)
+  assert.deepEqual([...check.wanted], [[0, 7]])
+})
+
+test('a stream that is not continued any more is not waited for again', () => {
+  const check = new OwnStreamsCheck(undefined, 0)
+  check.connected('a', 0)
+  check.behind('a', { stream: 0, count: 5 }, 0)
+  check.tick(ownNewsMs + ownPeerMs)
+  assert.deepEqual([isSettled(check), check.abandoned], [true, [0]])
+  check.froze(1, 20_000)
+  check.behind('a', { stream: 0, count: 6 }, 20_001)
+  check.behind('a', { stream: 1, count: 6 }, 20_002)
+  assert.equal(isSettled(check), true)
+  check.behind('a', { stream: 2, count: 6 }, 20_003)
+  check.adopted(2, 6, 20_004)
+  assert.deepEqual([isSettled(check), check.abandoned], [true, [0]])
+})
+
+test('a longer chain that is known before a peer was compared does not replace the comparison', () => {
+  const check = new OwnStreamsCheck('restored', 0)
+  check.connected('a', 0)
+  check.behind('a', { stream: 0, count: 5 }, 1)
+  check.adopted(0, 5, 2)
+  assert.deepEqual([isSettled(check), check.doubt], [false, 'restored'])
+})
+
+test('peers that connect again and again do not make it wait for ever', () => {
+  const check = new OwnStreamsCheck(undefined, 0)
+  check.connected('a', 0)
+  check.behind('a', { stream: 0, count: 5 }, 0)
+  let now = 0
+  for (; !isSettled(check); now += 1000) {
+    check.disconnected('a', now)
+    check.connected('a', now)
+    check.tick(now)
+    assert.ok(now <= ownLongestMs)
+  }
+  assert.deepEqual(check.abandoned, [0])
+})
+
 const peer = fc.constantFrom('a', 'b')
 const stream = fc.nat(2)
 const compared = fc.record({
@@ -156,6 +215,11 @@ const inputs = fc.oneof(
     .tuple(peer, fc.array(compared, { maxLength: 3 }))
     .map(([name, streams]) => inputOf('compared', (check, now) => check.compared(name, streams, now))),
   fc
+    .tuple(peer, stream, fc.integer({ min: 1, max: 5 }))
+    .map(([name, number, count]) =>
+      inputOf('behind', (check, now) => check.behind(name, { stream: number, count }, now)),
+    ),
+  fc
     .tuple(stream, fc.nat(6))
     .map(([number, count]) => inputOf('adopted', (check, now) => check.adopted(number, count, now))),
   stream.map((number) => inputOf('froze', (check, now) => check.froze(number, now))),
@@ -163,8 +227,10 @@ const inputs = fc.oneof(
 const steps = fc.array(fc.record({ wait: fc.oneof(fc.nat(10), fc.nat(20_000)), what: inputs }))
 
 /** What must hold in any state. */
-function assertState({ state, mayAdopt, wanted, doubt }: OwnStreamsCheck, now: number, hasCompared: boolean): void {
+function assertState(check: OwnStreamsCheck, now: number, hasCompared: boolean): void {
+  const { state, mayAdopt, wanted, doubt, abandoned } = check
   assert.equal(mayAdopt, state.is === 'waiting')
+  for (const stream of abandoned) assert.equal(wanted.has(stream), false)
   if (state.is === 'settled') {
     assert.equal(wanted.size, 0)
     return
@@ -174,20 +240,20 @@ function assertState({ state, mayAdopt, wanted, doubt }: OwnStreamsCheck, now: n
   if (state.until !== undefined) assert.ok(state.until > now && state.until <= now + ownNewsMs + ownPeerMs)
 }
 
-test('it settles once, by a comparison without anything missing or when its time is over, and never earlier', () => {
+test('it settles by a comparison without anything missing or when its time is over, and waits again for more only', () => {
   fc.assert(
     fc.property(fc.constantFrom(...doubts), steps, (doubt, list) => {
       const check = new OwnStreamsCheck(doubt, 0)
       let [now, hasCompared] = [0, false]
       for (const { wait, what } of list) {
-        const before = check.state
+        const [before, left] = [check.state, check.abandoned.length]
         now += wait
         what.input(check, now)
-        hasCompared ||= what.is === 'compared'
+        hasCompared ||= what.is === 'compared' || check.doubt === 'behind'
         assertState(check, now, hasCompared)
         const isOver = before.is === 'settled' || now >= (before.until ?? Number.POSITIVE_INFINITY)
-        if (isOver) assert.equal(isSettled(check), true)
-        else if (isSettled(check)) assert.ok(hasCompared && check.abandoned.length === 0)
+        if (isOver && !isSettled(check)) assert.ok(check.doubt === 'behind' && check.wanted.size > 0)
+        else if (!isOver && isSettled(check)) assert.ok(hasCompared && check.abandoned.length === left)
       }
     }),
   )

@@ -151,11 +151,12 @@ test('unreached branches are the outermost ranges that were never run', () => {
 })
 
 test('an exception covers an unreached branch, and one that no longer fits the source is reported', () => {
-  const unreached = [{ file: 'a.ts', line: 3, text: 'return x\n}' }]
+  const unreached = [{ file: 'a.ts', line: 3, text: 'return x\n}', lineText: 'if (y) return x' }]
   const problems = (exceptions: Parameters<typeof coverageProblems>[1]): string[] =>
     coverageProblems(unreached, exceptions, () => 'if (y) return x')
   assert.deepEqual(problems([]), ['a.ts:3: return x'])
   assert.deepEqual(problems([{ file: 'a.ts', text: 'return x', reason: '' }]), [])
+  assert.deepEqual(problems([{ file: 'a.ts', text: 'if (y)', reason: '' }]), [])
   assert.deepEqual(problems([{ file: 'a.ts', reason: '' }]), [])
   assert.deepEqual(problems([{ file: 'a.ts', text: 'return z', reason: '' }]), [
     'a.ts:3: return x',

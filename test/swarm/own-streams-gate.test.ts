@@ -136,3 +136,26 @@ test('closing the gate fails what waits, and stops its timers', async () => {
   await assert.rejects(gate.wait(), isShutDown)
   assert.equal(timers.pending, 0)
 })
+
+test('a peer with more of an own stream closes the gate, until its events were adopted', async () => {
+  const { gate, history, timers } = await gateOf({})
+  gate.connected('a')
+  gate.behind('a', { stream: 3, count: 9 })
+  assert.deepEqual([gate.isOpen, gate.isInDoubt, gate.openings], [false, false, 0])
+  assert.match(gate.problem ?? '', /^other nodes have newer events of this node: these are being fetched$/)
+  const waiting = gate.wait()
+  gate.adopted(3, 9)
+  await waiting
+  assert.deepEqual([gate.isOpen, gate.openings, history.settled, timers.pending], [true, 1, 1, 0])
+})
+
+test('a peer with more of an own stream, found while the store settles, keeps the gate closed', async () => {
+  const { gate, timers } = await gateOf(unclean)
+  timers.advance(limits.ownPeerMs)
+  gate.behind('a', { stream: 3, count: 9 })
+  await settled()
+  assert.equal(gate.isOpen, false)
+  timers.advance(limits.ownPeerMs)
+  await gate.wait()
+  assert.deepEqual(gate.abandoned, [3])
+})

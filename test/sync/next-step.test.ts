@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PublicKey } from '../../src/identity/index.ts'
 import type { Hash } from '../../src/protocol/index.ts'
+import type { Claim } from '../../src/sync/claim.ts'
 import type { TableRow } from '../../src/sync/head-table.ts'
 import { nextStep } from '../../src/sync/next-step.ts'
-import type { Claim } from '../../src/sync/peer.ts'
 
 const key = { node: new Uint8Array(32) as PublicKey, number: 0 }
 const [hash, other] = ['h'.repeat(32) as Hash, 'o'.repeat(32) as Hash]
@@ -18,7 +18,6 @@ const claim: Claim = {
   records: hash.slice(0, 8),
   head: undefined,
   askFrom: 0,
-  pushes: 0,
   areRecordsFetched: false,
   prefix: 'wanted',
 }
@@ -52,11 +51,27 @@ for (const [name, said, here, expected] of cases)
     assert.deepEqual(nextStep({ ...claim, ...said }, here && { ...row, ...here }, 'other'), expected)
   })
 
-test('of an own stream only the evidence of a fork is asked for', () => {
-  for (const [, said, here] of cases) {
+test('of an own stream only more events and the evidence of a fork are asked for', () => {
+  const asked = cases.flatMap(([name, said, here]) => {
     const step = nextStep({ ...claim, ...said }, here && { ...row, ...here }, 'own')
-    assert.deepEqual(step, said.isFrozen === true && here?.frozen !== true ? { want: 'evidence' } : undefined)
-  }
+    return step === undefined ? [] : [[name, step.want]]
+  })
+  assert.deepEqual(asked, [
+    ['more events', 'events'],
+    ['an unknown stream', 'events'],
+    ['more pruned, and more events', 'events'],
+    ['other records of a longer stream', 'events'],
+    ['a fork: the events before it come first', 'evidence'],
+    ['a fork of an unknown stream', 'evidence'],
+    ['a fork of a pruned stream', 'evidence'],
+    ['a fork, and no more events before it', 'evidence'],
+  ])
+})
+
+test('of an own stream events are asked for whatever was pruned elsewhere before the end of what is here', () => {
+  const longer = { ...claim, count: 30 }
+  assert.deepEqual(nextStep({ ...longer, pruned: 10 }, row, 'own'), { want: 'events', from: 10 })
+  assert.equal(nextStep({ ...longer, pruned: 11 }, row, 'own'), undefined)
 })
 
 test('the node of a stream that has fewer events of it is compared: it never asks for them', () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import type { Hash } from '../../src/protocol/index.ts'
 import type { Message, Records } from '../../src/sync/index.ts'
-import { chunkOf, claimOf, closed, connectedTo, only, onlySent, rowOf, sent } from './support.ts'
+import { chunkOf, claimOf, closed, connectedTo, only, onlySent, rowOf, runUntil, sent } from './support.ts'
 
 const row = rowOf(1, 10)
 const changed = { ...row, records: 'x'.repeat(32) as Hash }
@@ -121,4 +122,23 @@ test('the redaction records of events are sent before their chunk', () => {
       ['chunk', false],
     ],
   )
+})
+
+test('a chunk whose redaction records could not be stored costs nobody the connection, and is asked for again', () => {
+  const sync = connectedTo('a')
+  const { id } = onlySent(sync.received('a', claimOf(row), 0), 'want').message
+  const apply = only(sync.received('a', recordsMessage(id), 0), 'apply-records')
+  const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: chunkOf(row) }, 0), 'store')
+  assert.deepEqual(sync.appliedRecords(apply, 'failed', undefined, 0), [])
+  assert.deepEqual(sync.stored(store, 'invalid', undefined, 0), [])
+  assert.equal(sent(runUntil(sync, limits.failureRetryMs, 'a'), 'want').length, 1)
+})
+
+test('a chunk that is invalid costs its sender the connection, with redaction records or without', () => {
+  const sync = connectedTo('a')
+  const { id } = onlySent(sync.received('a', claimOf(row), 0), 'want').message
+  const apply = only(sync.received('a', recordsMessage(id), 0), 'apply-records')
+  const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: chunkOf(row) }, 0), 'store')
+  sync.appliedRecords(apply, 'applied', undefined, 0)
+  assert.deepEqual(closed(sync.stored(store, 'invalid', undefined, 0)), ['a: badChunk'])
 })

@@ -5,7 +5,6 @@ import { nodeOfStream } from '../ledger.ts'
 import { resubscribeMs, type Swarm } from '../swarm.ts'
 import { firstDifference } from '../trace.ts'
 import type { WholeNode } from '../whole-node.ts'
-import { headTextsOf } from './behind.ts'
 import { blocksToFetch } from './files.ts'
 import { checkQuery } from './query.ts'
 
@@ -38,7 +37,7 @@ export async function settle(swarm: Swarm): Promise<number> {
 async function agree(swarm: Swarm): Promise<boolean> {
   let expected: string | undefined
   for (const node of swarm.nodes) {
-    const heads = (await headTextsOf(swarm, node)).join()
+    const heads = (await node.headTexts()).join()
     expected ??= heads
     if (heads !== expected) return false
   }

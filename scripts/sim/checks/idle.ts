@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { hostileFaults } from '../faults/hostile.ts'
 import { faultsOf } from '../faults/index.ts'
 import type { Swarm } from '../swarm.ts'
-import { isBehindItself } from './behind.ts'
 import { areBlocksLost } from './files.ts'
 
 /** With these, messages arrive late, or peers claim what they do not have. */
@@ -17,8 +16,6 @@ const searchKinds: ReadonlySet<string> = new Set(['wantBlocks', 'blocksNotHere']
 /** A swarm that agrees only compares digests: no node asks for anything any more. */
 export async function checkIdle(swarm: Swarm): Promise<void> {
   if (faultsOf(swarm.scenario).some((name) => excuses.has(name))) return
-  // Its digest differs from that of others for good.
-  for (const node of swarm.nodes) if (await isBehindItself(swarm, node)) return
   const { agenda, network } = swarm
   await agenda.runUntil(agenda.nowMs + calmMs)
   network.traffic.clear()

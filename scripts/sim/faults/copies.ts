@@ -1,5 +1,5 @@
+import type { StartMarks } from '../../../src/store/port/index.ts'
 import type { Random } from '../../crash/random.ts'
-import { SqliteSimStore } from '../sim-store.ts'
 import type { Swarm } from '../swarm.ts'
 import type { WholeNode } from '../whole-node.ts'
 import type { Fault } from './fault.ts'
@@ -7,15 +7,25 @@ import type { Fault } from './fault.ts'
 export const copyFaults: readonly Fault[] = [
   {
     name: 'lost-foreign-events',
-    share: 0.6,
+    share: 0.3,
     plan: (swarm, random) => planCopies(swarm, random, ({ ownEvents }, now) => ownEvents === now),
   },
   {
     name: 'old-copies',
-    share: 0.4,
+    share: 0.2,
     plan: (swarm, random) => planCopies(swarm, random, () => true),
   },
 ]
+
+/** How a node finds the copy of its store. */
+const found: readonly [Partial<StartMarks>, ...Partial<StartMarks>[]] = [
+  { isCleanStop: false },
+  { isSameFile: false },
+  { isRestored: true },
+]
+
+/** After this time without faults a peer was compared, if any has events of the node. */
+const acceptMs = 30_000
 
 interface Copied {
   /** Number of own events at the time of the copy. */
@@ -26,11 +36,15 @@ interface Copied {
 /** Copies the stores of some nodes, and lets them continue from the copy later. */
 function planCopies(swarm: Swarm, random: Random, mayRestore: (copied: Copied, ownEvents: number) => boolean): void {
   const count = 1 + random.below(3)
+  swarm.whenFaultsEnd(() => {
+    swarm.agenda.after(acceptMs, () => {
+      for (const node of swarm.nodes) node.accept()
+    })
+  })
   for (let i = 0; i < count; i++)
     swarm.sometime(random, () => {
       const node = swarm.any(random)
       const { disk } = node
-      if (!(disk instanceof SqliteSimStore)) return
       const copied = { ownEvents: ownEventsOf(swarm, node), removals: swarm.ledger.removals }
       disk.copy()
       swarm.agenda.after(random.next() * 10_000, () => {
@@ -39,7 +53,7 @@ function planCopies(swarm: Swarm, random: Random, mayRestore: (copied: Copied, o
         // What was removed since would come back, which is the business of the operator.
         if (!isInTime || copied.removals !== swarm.ledger.removals || !mayRestore(copied, now)) return
         if (copied.ownEvents < now) swarm.forgotten(node)
-        swarm.start(swarm.restore(node, disk))
+        swarm.start(swarm.restore(node, random.pick(found)))
       })
     })
 }

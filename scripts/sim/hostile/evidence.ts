@@ -1,4 +1,4 @@
-import { ByteWriter } from '../../../src/protocol/index.ts'
+import { ByteWriter, decodeChunk, withoutAllPayloads } from '../../../src/protocol/index.ts'
 import type { Behaviour, HostileNode } from './hostile-node.ts'
 import { OwnStream } from './own-stream.ts'
 
@@ -15,15 +15,21 @@ export const falseEvidence: Behaviour = {
   answerEvidence: (node, peer, id) => node.send(peer, { is: 'evidence', id, record: evidence(node) }),
 }
 
-/** Heads of one chain in all orders, without frames, with frames that are cut off, and bytes that are no evidence. */
+/** Heads of one chain in all orders, without frames, with some of them or cut off, and bytes that are no evidence. */
 function evidence(node: HostileNode): Uint8Array {
   const { random, key, clock } = node
   const stream = new OwnStream(key, number)
-  const heads = [1, 2, 3].map(() => stream.append(['"one"'], clock.now()).signedHead)
+  const chunks = [1, 2, 3].map(() => stream.append(['"one"'], clock.now()))
+  const heads = chunks.map(({ signedHead }) => signedHead)
+  const frames = chunks.flatMap(({ chunk }) => decodeChunk(chunk).frames)
   const other = new OwnStream(key, number + 1).append(['"other"'], clock.now()).signedHead
   const any = (): Uint8Array => [...heads, other, Buffer.of()][random.below(5)] as Uint8Array
   const writer = new ByteWriter(1024).bytes(random.chance(0.9) ? domain : Buffer.alloc(domain.length))
   for (const head of [any(), any(), random.chance(0.5) ? Buffer.of() : any()]) writer.uvarint(head.length).bytes(head)
-  for (let i = 0; i < 2; i++) writer.uvarint(random.chance(0.8) ? 0 : 2 ** (1 + random.below(20)))
+  for (let i = 0; i < 2; i++) {
+    const sent = random.chance(0.5) ? frames.filter(() => random.chance(0.7)) : []
+    writer.uvarint(random.chance(0.9) ? sent.length : 2 ** (1 + random.below(20)))
+    for (const frame of sent) writer.bytes(withoutAllPayloads(frame))
+  }
   return writer.copy()
 }

@@ -28,9 +28,20 @@ export const silence: Behaviour = {
 /** Requests more than anyone may. */
 export const endlessRequests: Behaviour = {
   act: (node, peer) => {
-    const stream = { node: node.key.publicKey, number: 0 }
+    const { random } = node
+    const victim = Buffer.from(node.swarm.any(random).name, 'latin1') as never
+    const streamOf = (number: number) => ({ node: random.chance(0.5) ? victim : node.key.publicKey, number })
     for (let i = 0; i < 40; i++)
-      node.send(peer, { is: 'want', id: node.nextWant(), stream, from: node.random.below(2 ** 40), bytes: 2 ** 40 })
+      node.send(peer, {
+        is: 'want',
+        id: node.nextWant(),
+        stream: streamOf(i),
+        from: random.below(random.chance(0.5) ? 20 : 2 ** 40),
+        bytes: 2 ** 40,
+      })
+    const points = [1, 2, 3, 100].map((count) => ({ count, hash: '\0'.repeat(32) as never }))
+    for (const number of [0, 1])
+      node.send(peer, { is: 'locate', id: node.nextWant(), stream: streamOf(number), points })
     for (let i = 0; i < 5; i++) node.send(peer, { is: 'digest', digest: Buffer.alloc(8, i), time: 2 ** 52 })
   },
 }

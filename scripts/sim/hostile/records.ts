@@ -4,7 +4,7 @@ import { simTopic } from '../sim-store.ts'
 import type { Behaviour, HostileNode } from './hostile-node.ts'
 
 const recordsPerAct = 120
-const mostRecords = 1600
+const mostRecords = 2400
 const mostEvents = 40
 const number = 5
 
@@ -37,7 +37,7 @@ function redaction({ key, random, clock, swarm }: HostileNode, isNear: boolean):
   return redactionRecords.sign({ topic, stream: { node: key.publicKey, number }, ranges, time: clock.now() }, key)
 }
 
-/** A prune record at the end of one of its chunks, each of which is a checkpoint. */
+/** A prune record at the end of one of its chunks, each of which is a checkpoint. Its head may be another one. */
 function prune(node: HostileNode): { record: Uint8Array; head: Uint8Array } {
   const { key, random, clock, swarm } = node
   const { chunks } = node.stream(number)
@@ -47,5 +47,6 @@ function prune(node: HostileNode): { record: Uint8Array; head: Uint8Array } {
   // Every chunk has one event, whose lamport timestamp is its offset.
   const record = { topic: simTopic, stream, count: at + 1, hash, lamport: at, time: clock.now() }
   swarm.ledger.prune(streamIdOf(key.publicKey, number), at + 1)
-  return { record: pruneRecords.sign(record, key), head: signedHead }
+  const other = chunks[random.below(chunks.length)]?.signedHead ?? signedHead
+  return { record: pruneRecords.sign(record, key), head: random.chance(0.7) ? signedHead : other }
 }

@@ -72,6 +72,8 @@ export const replicationLimits = {
   ownPeerMs: 5000,
   /** Milliseconds within which a connected peer has to tell more about own streams. */
   ownNewsMs: 10_000,
+  /** Milliseconds without progress after which own streams count as complete, however often peers connect again. */
+  ownLongestMs: 60_000,
   /** Number of events or heads that wait to be forwarded, over all streams and peers. */
   forwards: 4096,
   /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */

@@ -7,8 +7,8 @@ export interface OwnHistory {
   /** Remembers that heads of own streams leave this node. Resolves before the first one may be sent. */
   markAnnounced(): Promise<void>
   /**
-   * The own streams are complete, or were given up. Until then, after a doubtful start, `receive` continues own streams
-   * with chunks of other nodes; from now on it refuses them.
+   * The own streams are complete, or were given up. Until then, after a doubtful start, redactions of own events that are
+   * not here are kept; from now on they have no effect.
    */
   settleOwnStreams(): Promise<void>
 }

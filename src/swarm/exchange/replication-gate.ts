@@ -1,13 +1,15 @@
 import type { OwnComparison } from '../../replication/index.ts'
 
-/** What decides after a doubtful start whether own streams are complete, as replication sees it. */
+/** What decides whether own streams are complete, as replication sees it. */
 export interface ReplicationGate {
-  /** Whether own streams are known to be complete, or were given up. */
-  readonly isOpen: boolean
+  /** Whether other nodes may have more of the own streams, after a doubtful start. */
+  readonly isInDoubt: boolean
   connected(peer: string): void
   disconnected(peer: string): void
-  /** A peer has told what it has of the own streams. */
+  /** A peer has told all that it has of the own streams. */
   compared(peer: string, streams: readonly OwnComparison[]): void
+  /** A peer has a longer chain of an own stream, although nothing was in doubt. */
+  behind(peer: string, stream: Pick<OwnComparison, 'stream' | 'count'>): void
   /** Own events of a peer were stored. */
   adopted(stream: number, count: number): void
   froze(stream: number): void

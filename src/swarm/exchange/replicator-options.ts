@@ -1,3 +1,4 @@
+import type { PublicKey } from '../../identity/index.ts'
 import type { isReplicated } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { CloseReason, Effect, Message, Sync } from '../../sync/index.ts'
@@ -29,7 +30,7 @@ export interface Transport {
 export interface ReplicatorOptions {
   readonly topic: string
   /** The public key of this node. */
-  readonly node: Uint8Array
+  readonly node: PublicKey
   readonly log: ReplicatedLog
   readonly transport: Transport
   readonly runtime: Runtime

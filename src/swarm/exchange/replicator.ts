@@ -14,6 +14,7 @@ import {
 } from '../../sync/index.ts'
 import { Answering } from './answering.ts'
 import { type InputEffect, InputQueue, sizeOfInput } from './input-queue.ts'
+import { OwnStreams } from './own-streams.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
 import { processedChunk, recordsInVain } from './processed-input.ts'
@@ -28,6 +29,7 @@ export class Replicator {
   readonly #answers: PeerAnswers
   readonly #answering: Answering
   readonly #input: PeerInput
+  readonly #ownStreams: OwnStreams
   readonly #inputQueue: InputQueue<InputEffect>
   readonly #removals: Removals
   readonly #drain: StopDrain
@@ -41,7 +43,7 @@ export class Replicator {
     const { topic, node, log, runtime, gossipMs, pingTimeoutMs = limits.pingTimeoutMs, random, gate } = options
     const { clock } = runtime
     assert(isReplicated({ kind: this.#kind }), 'an imported topic is not replicated')
-    const isInDoubt = (): boolean => gate?.isOpen === false
+    const isInDoubt = (): boolean => gate?.isInDoubt === true
     const wallClock = clock.now
     const isReadOnly = !isAnnounced({ kind: this.#kind }, { readOnly: options.isReadOnly ?? false })
     const times = { gossipMs, pingTimeoutMs }
@@ -54,6 +56,7 @@ export class Replicator {
       onFailure: options.onFailure,
     })
     this.#input = new PeerInput(log)
+    this.#ownStreams = new OwnStreams({ node, gate, input: this.#input, sync: this.#sync })
     this.#inputQueue = new InputQueue<InputEffect>({
       store: (effects) => this.#run(() => this.#take(effects)),
       isJoined: (effect) => effect.do === 'store',
@@ -253,14 +256,14 @@ export class Replicator {
     if (chunks.length > 0) return this.#storeAll(chunks)
     const [effect] = effects
     assert(effect !== undefined && effect.do !== 'store' && effects.length === 1, 'only chunks are stored together')
-    if (effect.do === 'compare-own') return this.#compareOwn(effect)
+    if (effect.do === 'compare-own') return this.#ownStreams.compare(effect, () => this.#now)
     if (effect.do === 'apply-records') {
       const { outcome, row } = await this.#input.applyRecords(effect.records, effect.from)
       this.#options.onRecords?.(effect.from, recordsInVain(effect.records, outcome))
       return this.#sync.appliedRecords(effect, outcome, row, this.#now)
     }
     const { outcome, row } = await this.#input.applyEvidence(effect.record, effect.stream, effect.from)
-    this.#ownChanged(row, false)
+    this.#ownStreams.changed(row, false)
     return this.#sync.appliedEvidence(effect, outcome, row, this.#now)
   }
 
@@ -274,30 +277,11 @@ export class Replicator {
     )
     return results.flatMap(({ outcome, row }, i) => {
       const effect = chunks[i] as StoreEffect
-      this.#ownChanged(row, outcome === 'stored')
+      this.#ownStreams.changed(row, outcome === 'stored')
       const known = row && this.#sync.rowOf(nameOfStream(row.key))
       this.#options.onChunk?.(from, processedChunk(effect, outcome, row, known))
       return this.#sync.stored(effect, outcome, row, this.#now)
     })
-  }
-
-  async #compareOwn({ from, heads: signed }: Extract<Effect, { do: 'compare-own' }>): Promise<Effect[]> {
-    const { gate, node } = this.#options
-    const compared = await this.#input.compareOwn(signed, node)
-    if (compared === undefined) return this.#sync.disconnect(from, 'badHead', this.#now)
-    // A peer that has nothing of this node cannot tell whether others have more.
-    const isOwn = ({ key }: TableRow): boolean => Buffer.compare(key.node, node) === 0
-    const hasEvents = compared.length > 0 || ![...this.#sync.rows()].some(isOwn)
-    if (hasEvents) gate?.compared(from, compared)
-    return []
-  }
-
-  /** Tells the gate when own events were adopted, or when an own stream was frozen. */
-  #ownChanged(row: TableRow | undefined, isStored: boolean): void {
-    const { gate, node } = this.#options
-    if (gate === undefined || row === undefined || Buffer.compare(row.key.node, node) !== 0) return
-    if (row.frozen) gate.froze(row.key.number)
-    else if (isStored) gate.adopted(row.key.number, row.count)
   }
 
   async #listPoints(effect: Extract<Effect, { do: 'list-points' }>): Promise<Effect[]> {

@@ -12,8 +12,8 @@ export class RemoteGate implements ReplicationGate {
     this.#tell = tell
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen
+  get isInDoubt(): boolean {
+    return !this.#isOpen
   }
 
   open(): void {
@@ -21,27 +21,27 @@ export class RemoteGate implements ReplicationGate {
   }
 
   connected(peer: string): void {
-    this.#unlessOpen({ is: 'connected', peer })
+    this.#tell({ is: 'connected', peer })
   }
 
   disconnected(peer: string): void {
-    this.#unlessOpen({ is: 'disconnected', peer })
+    this.#tell({ is: 'disconnected', peer })
   }
 
   compared(peer: string, streams: readonly OwnComparison[]): void {
-    this.#unlessOpen({ is: 'compared', peer, streams })
+    this.#tell({ is: 'compared', peer, streams })
+  }
+
+  behind(peer: string, { stream, count }: Pick<OwnComparison, 'stream' | 'count'>): void {
+    this.#tell({ is: 'behind', peer, stream, count })
   }
 
   adopted(stream: number, count: number): void {
-    this.#unlessOpen({ is: 'adopted', stream, count })
+    this.#tell({ is: 'adopted', stream, count })
   }
 
   froze(stream: number): void {
-    this.#unlessOpen({ is: 'froze', stream })
-  }
-
-  #unlessOpen(notice: GateNotice): void {
-    if (!this.#isOpen) this.#tell(notice)
+    this.#tell({ is: 'froze', stream })
   }
 }
 
@@ -66,6 +66,9 @@ export class GateNotices {
         break
       case 'compared':
         this.#gate.compared(notice.peer, notice.streams)
+        break
+      case 'behind':
+        this.#gate.behind(notice.peer, notice)
         break
       case 'adopted':
         this.#gate.adopted(notice.stream, notice.count)

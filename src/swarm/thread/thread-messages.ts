@@ -52,6 +52,7 @@ export type ToSwarm =
 export type GateNotice =
   | { readonly is: 'connected' | 'disconnected'; readonly peer: string }
   | { readonly is: 'compared'; readonly peer: string; readonly streams: readonly OwnComparison[] }
+  | { readonly is: 'behind'; readonly peer: string; readonly stream: number; readonly count: number }
   | { readonly is: 'adopted'; readonly stream: number; readonly count: number }
   | { readonly is: 'froze'; readonly stream: number }
 

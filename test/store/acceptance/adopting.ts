@@ -36,16 +36,16 @@ async function chunkOf(store: EventStore, from: number, stream = 0): Promise<Uin
   return (await store.chunk(stream, from)) as Uint8Array
 }
 
-/** Own streams after a doubtful start: what other nodes have of them is adopted. */
+/** What other nodes have of own streams is adopted. */
 export const adopting = rules(({ small, large }) => {
-  small('a new store is not in doubt, and refuses chunks of its own streams', async (t, open) => {
+  small('a store that is not in doubt adopts its own events, too', async (t, open) => {
     const { key, lost } = await original(3)
     const store = await open(t, { key })
     assert.equal(doubtOf(await store.startMarks()), undefined)
-    await unchanged(store, async () => assert.rejects(store.receive(await chunkOf(lost, 0)), isMalformed))
-    await store.markAnnounced()
-    await store.settleOwnStreams()
-    await unchanged(store, async () => assert.rejects(store.receive(await chunkOf(lost, 0)), isMalformed))
+    assert.deepEqual(await store.receive(await chunkOf(lost, 0)), { state: 'stored', count: 3 })
+    const { lamport, runs } = await store.append(requestOf(numbered(1, 3)))
+    assert.deepEqual([lamport, runs[0]?.offset], [3, 3])
+    assert.deepEqual(await numbersOf(store), range(0, 4))
   })
 
   small('a restored backup adopts its own events, and continues after them', async (t, open) => {
@@ -76,13 +76,16 @@ export const adopting = rules(({ small, large }) => {
     assert.deepEqual(await numbersOf(store), range(0, 42))
   })
 
-  small('once own streams are settled, their chunks are refused again', async (t, open) => {
+  small('once own streams are settled, longer chains are adopted, and other branches freeze them', async (t, open) => {
     const { key, lost } = await original(5)
     const store = await open(t, { key, restored: true })
     await store.receive(await chunkOf(lost, 0))
-    await lost.append(requestOf(numbered(2, 5)))
     await store.settleOwnStreams()
-    await unchanged(store, async () => assert.rejects(store.receive(await chunkOf(lost, 5)), isMalformed))
+    await lost.append(requestOf(numbered(2, 5)))
+    assert.deepEqual(await store.receive(await chunkOf(lost, 5)), { state: 'stored', count: 7 })
+    await lost.append(requestOf(numbered(2, 7)))
+    await store.append(requestOf(numbered(1, 100)))
+    assert.deepEqual(await store.receive(await chunkOf(lost, 7)), { state: 'forked', count: 8 })
   })
 
   small('a chunk of an own stream that this node has not signed, or that was altered, is refused', async (t, open) => {

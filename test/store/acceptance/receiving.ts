@@ -156,17 +156,19 @@ export const receiving = rules(({ small, large }) => {
     await unchanged(store, () => assert.rejects(store.receive(chunk), isMalformed))
   })
 
-  small("a chunk of this node's own stream is refused, even if the stream is unknown", async (t, open) => {
-    const key = KeyPair.generate(systemRandom)
-    const store = await open(t, { key })
-    await store.append(requestOf(numbered(1)))
-    const other = memoryStore(key)
-    await other.append(requestOf([...numbered(3), ...numbered(3, 0, 1)]))
-    for (const stream of [0, 1]) {
-      const chunk = (await other.chunk(stream, 0)) as Uint8Array
-      await unchanged(store, () => assert.rejects(store.receive(chunk), isMalformed))
-    }
-  })
+  small(
+    "another history of this node's own stream freezes it, and an unknown own stream is stored",
+    async (t, open) => {
+      const key = KeyPair.generate(systemRandom)
+      const store = await open(t, { key })
+      await store.append(requestOf(numbered(1)))
+      const other = memoryStore(key)
+      await other.append(requestOf([...numbered(3), ...numbered(3, 0, 1)]))
+      const receive = async (stream: number) => store.receive((await other.chunk(stream, 0)) as Uint8Array)
+      assert.deepEqual(await receive(0), { state: 'forked', count: 1 })
+      assert.deepEqual(await receive(1), { state: 'stored', count: 3 })
+    },
+  )
 
   small('a chunk that is corrupted anywhere is refused', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]

@@ -10,7 +10,6 @@ import { MemorySimStore } from '../../../scripts/sim/sim-store.ts'
 import { Trace } from '../../../scripts/sim/trace.ts'
 import { limits } from '../../../src/base/limits.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
-import type { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { PeerInput } from '../../../src/swarm/exchange/peer-input.ts'
 import { keyOfNode } from '../../../src/sync/peer.ts'
 import { SeededRandom } from '../../support/virtual-runtime.ts'
@@ -175,11 +174,10 @@ test('a node with an older copy of its store fetches its own events before it pu
   swarm.join(a, b)
   await a.restart()
   await a.publish(0, payloads(3))
-  const older = (a.store as MemoryEventStore).copy({ isSameFile: false })
+  a.disk.copy()
   await a.publish(0, payloads(2))
   await swarm.agree()
-  const disk = a.disk as MemorySimStore
-  await a.restart(async () => disk.replace(older))
+  await a.restart(() => a.disk.restore({ isSameFile: false }))
   assert.equal((await a.store.streams())[0]?.count, 3)
   const published = a.publish(0, ['"after the restart"'])
   await swarm.until(async () => (await b.store.streams())[0]?.count === 6, 'the new event comes after the old ones')
@@ -193,8 +191,8 @@ test('without a peer a node waits only for a while', async (t) => {
   const a = swarm.add()
   await a.restart()
   await a.publish(0, payloads(3))
-  const older = (a.store as MemoryEventStore).copy({ isCleanStop: false })
-  await a.restart(async () => (a.disk as MemorySimStore).replace(older))
+  a.disk.copy()
+  await a.restart(() => a.disk.restore({ isCleanStop: false }))
   let isPublished = false
   const published = a.publish(0, ['"alone"']).then(() => {
     isPublished = true
@@ -211,11 +209,11 @@ test('a peer that has nothing of a node does not make it sure of its own streams
   swarm.join(a, c)
   await a.restart()
   await a.publish(0, payloads(3))
-  const older = (a.store as MemoryEventStore).copy({ isSameFile: false })
+  a.disk.copy()
   await a.publish(0, payloads(2))
   await swarm.agree([a, c])
   swarm.network.leave(c.name)
-  await a.restart(async () => (a.disk as MemorySimStore).replace(older))
+  await a.restart(() => a.disk.restore({ isSameFile: false }))
   swarm.join(a, newcomer)
   let isPublished = false
   const published = a.publish(0, ['"after the restart"']).then(() => {

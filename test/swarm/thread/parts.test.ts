@@ -71,10 +71,12 @@ test('reasons beyond a limit are counted together', () => {
 test('the gate of the main thread gets all notices, and forgets the peers of a thread that has ended', () => {
   const told: string[] = []
   const gate = {
-    isOpen: false,
+    isInDoubt: true,
     connected: (peer: string) => void told.push(`+${peer}`),
     disconnected: (peer: string) => void told.push(`-${peer}`),
     compared: (peer: string, streams: readonly unknown[]) => void told.push(`${peer} ${streams.length}`),
+    behind: (peer: string, own: { stream: number; count: number }) =>
+      void told.push(`${peer} behind ${own.stream} ${own.count}`),
     adopted: (stream: number, count: number) => void told.push(`adopted ${stream} ${count}`),
     froze: (stream: number) => void told.push(`froze ${stream}`),
   }
@@ -89,7 +91,8 @@ test('the gate of the main thread gets all notices, and forgets the peers of a t
   notices.threadEnded()
   notices.threadEnded()
   assert.deepEqual(told, ['+a', '+b', 'a 0', 'adopted 0 5', 'froze 1', '-a', '-b'])
+  assert.equal(remote.isInDoubt, true)
   remote.open()
-  remote.connected('c')
-  assert.deepEqual([remote.isOpen, told.length], [true, 7])
+  remote.behind('c', { stream: 3, count: 4 })
+  assert.deepEqual([remote.isInDoubt, told.at(-1)], [false, 'c behind 3 4'])
 })

@@ -21,7 +21,7 @@ export class OwnHistory {
     marks.announced()
   }
 
-  /** Ends the doubt about own streams. Nothing of them is accepted from other nodes any more. */
+  /** Ends the doubt about own streams. */
   settle(): void {
     const { marks } = this.#log.connection
     this.#log.transaction(() => {
