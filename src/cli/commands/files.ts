@@ -1,3 +1,4 @@
+import { escapeLine } from '../../base/control-characters.ts'
 import { limits } from '../../base/limits.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
@@ -84,8 +85,8 @@ function storedText(names: readonly Entry[], unnamed: readonly Entry[]): string 
 }
 
 function table(entries: readonly Entry[]): string {
-  // Names are untrusted: control characters could inject terminal escape sequences.
-  const names = entries.map(({ name }) => (name ?? '-').replace(/\p{Cc}/gu, '\u{fffd}'))
+  // Names are untrusted: a line break could forge an entry.
+  const names = entries.map(({ name }) => escapeLine(name ?? '-'))
   const width = Math.max(0, ...names.map(({ length }) => length))
   const sizes = entries.map(({ size }) => (size === undefined ? 'not local' : String(size)))
   const sizeWidth = Math.max(0, ...sizes.map(({ length }) => length))
