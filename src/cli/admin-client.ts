@@ -144,9 +144,8 @@ export class AdminClient implements NodeClient {
     if (this.#address.node !== undefined) this.#require(this.#address.node, node)
     // Nodes of this machine come and go.
     else if (!this.#resolved.isLoopback) {
-      const first = known.at(at)
-      if (first === undefined) known.add(at, node)
-      else this.#require(first, node, `. If the node was replaced, remove its line from ${known.file}`)
+      const first = known.at(at) ?? known.add(at, node)
+      this.#require(first, node, `. If the node was replaced, remove its line from ${known.file}`)
     }
   }
 
