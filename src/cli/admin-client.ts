@@ -4,7 +4,7 @@ import { failure, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { adminSignInMessage, formatPublicKey, type KeyPair, type NodeId } from '../identity/index.ts'
 import type { Timers } from '../runtime/timers.ts'
-import { textOf } from './api-client.ts'
+import { AnswerRefused, textOf } from './answers.ts'
 import { type NodeClient, type NodeRequest, refusalOf, requestText } from './control-client.ts'
 import type { KnownNodes } from './known-nodes.ts'
 import type { PortAddress } from './node-address.ts'
@@ -84,8 +84,7 @@ export class AdminClient implements NodeClient {
   }
 
   async stream(sent: NodeRequest): Promise<IncomingMessage> {
-    const timeoutMs = sent.isLong === true ? limits.longControlAnswerMs : this.#timeoutMs
-    const response = await this.#responded(sent, timeoutMs)
+    const response = await this.#responded(sent)
     if ((response.statusCode ?? 500) < 400) return response
     throw refusalOf(await this.#bodyOf(response, sent), response.statusCode, sent)
   }
@@ -146,9 +145,8 @@ export class AdminClient implements NodeClient {
     if (this.#address.node !== undefined) this.#require(this.#address.node, node)
     // Nodes of this machine come and go.
     else if (!this.#resolved.isLoopback) {
-      const first = known.at(at)
-      if (first === undefined) known.add(at, node)
-      else this.#require(first, node, `. If the node was replaced, remove its line from ${known.file}`)
+      const first = known.at(at) ?? known.add(at, node)
+      this.#require(first, node, `. If the node was replaced, remove its line from ${known.file}`)
     }
   }
 
@@ -162,7 +160,7 @@ export class AdminClient implements NodeClient {
     if (expected !== undefined) this.#require(expected, node)
   }
 
-  async #responded(sent: NodeRequest, timeoutMs: number): Promise<IncomingMessage> {
+  async #responded(sent: NodeRequest): Promise<IncomingMessage> {
     const text = requestText(sent)
     const { timers } = this.#options
     return await new Promise((resolve, reject) => {
@@ -180,7 +178,7 @@ export class AdminClient implements NodeClient {
           ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
         },
       })
-      const timer = timers.setTimeout(() => outgoing.destroy(new Error('timeout')), timeoutMs)
+      const timer = timers.setTimeout(() => outgoing.destroy(new Error('timeout')), this.#timeoutOf(sent))
       outgoing.once('response', (response) => {
         timers.clear(timer)
         resolve(response)
@@ -195,10 +193,15 @@ export class AdminClient implements NodeClient {
 
   async #bodyOf(response: IncomingMessage, sent: NodeRequest): Promise<string> {
     try {
-      return await textOf(response)
+      const maxBytes = this.#token === undefined ? limits.signInAnswerBytes : limits.commandAnswerBytes
+      return await textOf(response, { maxBytes, timeoutMs: this.#timeoutOf(sent), timers: this.#options.timers })
     } catch (error) {
       throw this.#lost(error, sent)
     }
+  }
+
+  #timeoutOf({ isLong }: NodeRequest): number {
+    return isLong === true ? limits.longControlAnswerMs : this.#timeoutMs
   }
 
   #notANode(): ShoalError {
@@ -210,7 +213,8 @@ export class AdminClient implements NodeClient {
     const isChange = method !== 'GET' && !path.startsWith('/session')
     const doubt = isChange ? '. It is not known whether it has done this.' : ''
     const hint = isChange && check !== undefined ? ` \`${check}\` shows it.` : ''
-    return new ConnectionLost(`${addressText(this.#address)}: ${reasonOf(error)}${doubt}${hint}`)
+    const cause = `${addressText(this.#address)}: ${reasonOf(error)}${doubt}${hint}`
+    return error instanceof AnswerRefused ? failure('ERR_NODE_UNREACHABLE', { cause }) : new ConnectionLost(cause)
   }
 }
 

@@ -2,7 +2,10 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ErrorCode, errorTable, messageOf, ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import type { Timers } from '../runtime/timers.ts'
 import { nodeUrl } from './addresses.ts'
+import { type AnswerLimits, textOf } from './answers.ts'
 
 /** The app manifest of the command line. */
 const manifest = { appId: 'com.example.shoal-cli', displayName: 'shoal command line', version: '1.0.0' }
@@ -18,34 +21,45 @@ export class ApiClient {
   /** The URL of the node, without a path. */
   readonly base: string
   readonly #token: string
+  readonly #limited: AnswerLimits
 
-  private constructor(base: string, token: string) {
+  private constructor(base: string, token: string, timers: Timers) {
     this.base = base
     this.#token = token
+    this.#limited = { maxBytes: limits.commandAnswerBytes, timeoutMs: limits.longControlAnswerMs, timers }
   }
 
   /** Gets a token from the node at an address like `localhost:4454`. */
-  static async connect(address: string): Promise<ApiClient> {
+  static async connect(address: string, timers: Timers): Promise<ApiClient> {
     const base = nodeUrl(address)
     const body = JSON.stringify(manifest)
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const response = await send(`${base}/api/v2/auth`, { method: 'POST', headers, body })
-    const { token } = JSON.parse(await textOf(response)) as { token: string }
-    return new ApiClient(base, token)
+    const limited = { maxBytes: limits.signInAnswerBytes, timeoutMs: limits.controlAnswerMs, timers }
+    const response = await send(`${base}/api/v2/auth`, { method: 'POST', headers, body }, limited)
+    const { token } = JSON.parse(await bodyOf(response, limited)) as { token: string }
+    return new ApiClient(base, token, timers)
   }
 
   /** Sends a request. Throws the error of an error response. */
   get(path: string, options: ApiRequest = {}): Promise<IncomingMessage> {
     const headers = { authorization: `Bearer ${this.#token}`, ...options.headers }
-    return send(`${this.base}${path}`, { ...options, headers })
+    return send(`${this.base}${path}`, { ...options, headers }, this.#limited)
   }
 
   async text(path: string, options: ApiRequest = {}): Promise<string> {
-    return await textOf(await this.get(path, options))
+    return await this.bodyOf(await this.get(path, options))
+  }
+
+  bodyOf(response: IncomingMessage): Promise<string> {
+    return bodyOf(response, this.#limited)
   }
 }
 
-async function send(url: string, { method = 'GET', headers = {}, body = '' }: ApiRequest): Promise<IncomingMessage> {
+async function send(
+  url: string,
+  { method = 'GET', headers = {}, body = '' }: ApiRequest,
+  limited: AnswerLimits,
+): Promise<IncomingMessage> {
   const outgoing = request(url, { method, headers, agent: false })
   const responded = responseTo(outgoing, url)
   // A response before the end of the body is an error that says why the body is rejected.
@@ -53,7 +67,7 @@ async function send(url: string, { method = 'GET', headers = {}, body = '' }: Ap
     typeof body === 'string' ? outgoing.end(body) && responded : Promise.race([responded, sendBody(body, outgoing)])
   const response = (await sent) ?? (await responded)
   if ((response.statusCode ?? 500) < 400) return response
-  throw errorOf(await textOf(response), response.statusCode)
+  throw errorOf(await bodyOf(response, limited), response.statusCode)
 }
 
 async function sendBody(body: Readable, outgoing: ClientRequest): Promise<undefined> {
@@ -79,10 +93,12 @@ function responseTo(outgoing: ClientRequest, url: string): Promise<IncomingMessa
   return responded
 }
 
-export async function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of response) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
+async function bodyOf(response: IncomingMessage, limited: AnswerLimits): Promise<string> {
+  try {
+    return await textOf(response, limited)
+  } catch (error) {
+    throw new ShoalError('ERR_IO', 'The answer of the node could not be read.', { cause: error })
+  }
 }
 
 /** The error in the body of an error response. */

@@ -75,7 +75,7 @@ export const nodeHelp =
 export function identity(): Option {
   return new Option(
     '-i, --identity <key-or-file>',
-    'private key of the user, or its file, for an address (env: SHOAL_IDENTITY)',
+    'file of the private key of the user, or the key, for an address (env: SHOAL_IDENTITY, which hides a key from others)',
   )
 }
 

@@ -2,8 +2,10 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { controlSocketOf, isTooLongForSocket } from '../admin/control-path.ts'
 import { failure, messageOf, type ShoalError, systemCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import type { Timers } from '../runtime/timers.ts'
 import { accessDenied, lockHolder } from '../store/index.ts'
-import { errorOf, textOf } from './api-client.ts'
+import { AnswerRefused, textOf } from './answers.ts'
+import { errorOf } from './api-client.ts'
 
 /** No node answers on the control socket: none runs, or it is starting or stopping. */
 export class NoNode extends Error {
@@ -34,10 +36,12 @@ export interface NodeRequest {
 /** A client for the control socket of a data folder. */
 export class ControlClient implements NodeClient {
   readonly #folder: string
+  readonly #timers: Timers
   readonly #answerMs: number
 
-  constructor(folder: string, answerMs: number = limits.controlAnswerMs) {
+  constructor(folder: string, timers: Timers, answerMs: number = limits.controlAnswerMs) {
     this.#folder = folder
+    this.#timers = timers
     this.#answerMs = answerMs
   }
 
@@ -49,7 +53,7 @@ export class ControlClient implements NodeClient {
 
   async stream(sent: NodeRequest): Promise<IncomingMessage> {
     const text = requestText(sent)
-    const timeout = sent.isLong === true ? limits.longControlAnswerMs : this.#answerMs
+    const timeout = this.#timeoutOf(sent)
     const outgoing = request({
       socketPath: this.#socketPath(),
       method: sent.method,
@@ -96,10 +100,15 @@ export class ControlClient implements NodeClient {
 
   async #body(response: IncomingMessage, sent: NodeRequest): Promise<string> {
     try {
-      return await textOf(response)
+      const maxBytes = limits.commandAnswerBytes
+      return await textOf(response, { maxBytes, timeoutMs: this.#timeoutOf(sent), timers: this.#timers })
     } catch (error) {
-      throw this.#lost(error, sent)
+      throw error instanceof AnswerRefused ? this.#unreachable(error.message) : this.#lost(error, sent)
     }
+  }
+
+  #timeoutOf({ isLong }: NodeRequest): number {
+    return isLong === true ? limits.longControlAnswerMs : this.#answerMs
   }
 
   #notConnected(error: Error): Error {

@@ -1,3 +1,5 @@
+import { escapeLine } from '../base/control-characters.ts'
+
 /** A message of a query or subscription. */
 interface Message {
   readonly type: string
@@ -19,8 +21,13 @@ interface EventKey {
   readonly stream: string
 }
 
-/** A line of a result for people; undefined for one that is not shown to them. */
+/** A line of a result for people; undefined for one that is not shown to them. A line break could forge a line. */
 export function eventText(line: string): string | undefined {
+  const text = messageText(line)
+  return text === undefined ? undefined : escapeLine(text)
+}
+
+function messageText(line: string): string | undefined {
   const message = JSON.parse(line) as Message
   switch (message.type) {
     case 'event':

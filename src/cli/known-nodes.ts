@@ -1,9 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { messageOf, ShoalError, systemCode } from '../base/errors.ts'
 import { type NodeId, parseNodeId } from '../identity/index.ts'
 
-/** Which node was first seen at an address: another one there may be an attacker. One line per address. */
+/**
+ * Which node was first seen at an address: another one there may be an attacker. One line per address;
+ * of several the first counts.
+ */
 export class KnownNodes {
   readonly file: string
 
@@ -12,33 +15,32 @@ export class KnownNodes {
   }
 
   at(address: string): NodeId | undefined {
-    return this.#read().get(address)
+    const lines = this.#text().split('\n')
+    const known = lines.filter((line) => line !== '').map((line) => this.#parse(line))
+    return known.find(([at]) => at === address)?.[1]
   }
 
-  add(address: string, node: NodeId): void {
-    const nodes = this.#read().set(address, node)
-    const text = [...nodes].map(([at, known]) => `${at} ${known}\n`).join('')
+  /** Adds a node. Returns the node that counts: another command may have added one at the same time. */
+  add(address: string, node: NodeId): NodeId {
+    // An editor may have left the last line without its end.
+    const start = /[^\n]$/.test(this.#text()) ? '\n' : ''
     try {
       mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 })
-      // Replaced at once, so that a command at the same time reads all of it.
-      const temporary = `${this.file}.${process.pid}`
-      writeFileSync(temporary, text, { mode: 0o600 })
-      renameSync(temporary, this.file)
+      // Appended with one write: commands at the same time lose no line of each other.
+      appendFileSync(this.file, `${start}${address} ${node}\n`, { mode: 0o600 })
     } catch (error) {
       throw new ShoalError('ERR_IO', `cannot write \`${this.file}\``, { cause: error })
     }
+    return this.at(address) ?? node
   }
 
-  #read(): Map<string, NodeId> {
-    let text = ''
+  #text(): string {
     try {
-      text = readFileSync(this.file, 'utf8')
+      return readFileSync(this.file, 'utf8')
     } catch (error) {
-      if (systemCode(error) !== 'ENOENT')
-        throw new ShoalError('ERR_IO', `cannot read \`${this.file}\``, { cause: error })
+      if (systemCode(error) === 'ENOENT') return ''
+      throw new ShoalError('ERR_IO', `cannot read \`${this.file}\``, { cause: error })
     }
-    const lines = text.split('\n').filter((line) => line !== '')
-    return new Map(lines.map((line) => this.#parse(line)))
   }
 
   #parse(line: string): [string, NodeId] {

@@ -25,7 +25,7 @@ export async function onNodeOrFolder<T>(
 ): Promise<T> {
   const path = resolve(folder)
   DataFolder.require(path)
-  const node = new ControlClient(path)
+  const node = new ControlClient(path, timers)
   const deadline = clock.steadyMs() + limits.controlWaitMs
   while (true) {
     try {

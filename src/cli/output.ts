@@ -1,3 +1,4 @@
+import { escapeControls } from '../base/control-characters.ts'
 import { damageOf, messageOf, ShoalError } from '../base/errors.ts'
 
 /** The result of a command: as text, which may be empty, and as one line of JSON with --json. */
@@ -66,8 +67,10 @@ export function withCauses(error: Error): string {
   return causes.length === 0 ? error.message : [error.message, 'Caused by:', ...causes].join('\n')
 }
 
-export async function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
-  await new Promise<void>((resolve) => stream.write(text.endsWith('\n') ? text : `${text}\n`, () => resolve()))
+/** Writes lines of text or JSON. Answers of nodes are untrusted: control characters are escaped. */
+export async function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
+  const shown = escapeControls(text)
+  await new Promise<void>((resolve) => stream.write(shown.endsWith('\n') ? shown : `${shown}\n`, () => resolve()))
 }
 
 /** Exits with 0 on EPIPE: `shoal … | head` closes the pipe early, which is not an error. */

@@ -1,5 +1,8 @@
-/** A table with box drawing, as wide as its content. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+import { escapeLine } from '../base/control-characters.ts'
+
+/** A table with box drawing, as wide as its content. A line break in a cell is escaped: it could forge a row. */
+export function table(head: readonly string[], content: readonly (readonly string[])[]): string {
+  const rows = content.map((row) => row.map(escapeLine))
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))
   const line = (left: string, middle: string, right: string): string =>
     `${left}${widths.map((width) => '─'.repeat(width + 2)).join(middle)}${right}`

@@ -36,13 +36,14 @@ export function usersCommand(finish: Finish): Command {
   users.addCommand(
     leaf('claim', 'become the first authorized user of a fresh node')
       .argument('<node>', 'address of the admin port: host, host:port, URL or multiaddress')
-      .option('--code <code>', 'the one-time code in the log of the node, from another machine')
+      .option('--code <code>', 'the one-time code in the log of the node, from another machine; - reads it from stdin')
       .addOption(identity())
       .addHelpText(
         'after',
         examples(
           ['shoal users claim localhost', 'on the machine of the node, as the user who runs it'],
           ['shoal users claim press7.local --code 7K3M-…', 'from another machine'],
+          ['shoal users claim press7.local --code -', 'the same; the list of processes does not show the code'],
         ),
       )
       .action(

@@ -1,3 +1,4 @@
+import { escapeControls } from '../base/control-characters.ts'
 import { rfc3339 } from '../base/timestamps.ts'
 import type { Level } from './level-filter.ts'
 
@@ -25,7 +26,7 @@ export function textLine(coloured: boolean): Format {
     const word = level.padStart(5)
     const shown = coloured ? `\x1b[${colours[level]}m${word}\x1b[0m` : word
     const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${fieldText(value)}`)
-    return `${rfc3339(micros)} ${shown} ${target}: ${escapeControls(message + rest.join(''))}\n`
+    return `${rfc3339(micros)} ${shown} ${target}: ${indented(message + rest.join(''))}\n`
   }
 }
 
@@ -34,11 +35,9 @@ function fieldText(value: unknown): string {
   return typeof plain === 'string' && /^[\w.:/@+-]+$/.test(plain) ? plain : (JSON.stringify(plain) ?? 'undefined')
 }
 
-/** Escapes control characters against log injection: input can neither forge a log line nor send terminal sequences. */
-function escapeControls(text: string): string {
-  return text
-    .replace(/\r?\n/g, '\n    ')
-    .replace(/(?![\n\t])\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/** Protects against log injection: input can neither forge a log line nor send terminal sequences. */
+function indented(text: string): string {
+  return escapeControls(text.replace(/\r?\n/g, '\n    '))
 }
 
 function plainErrors(_key: string, value: unknown): unknown {

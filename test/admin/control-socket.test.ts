@@ -109,7 +109,9 @@ test('commands on a copy of a data folder do not reach the node of the original,
   assert.ok(socket)
   copyFileSync(join(folder, 'control.path'), join(copy, 'control.path'))
   assert.equal(controlSocketOf(copy), join(copy, 'control.sock'))
-  await assert.rejects(new ControlClient(copy).request({ method: 'GET', path: '/node' }), { name: 'NoNode' })
+  await assert.rejects(new ControlClient(copy, systemTimers).request({ method: 'GET', path: '/node' }), {
+    name: 'NoNode',
+  })
   const other = await ControlSocket.open({ ...options(copy), temporaryFolder: temporaryFolder(t) })
   assert.ok(other)
   assert.equal(await ask(socket.path), 'here')

@@ -119,6 +119,23 @@ test('a port where no node answers is unreachable', async (t) => {
   })
 })
 
+test('an answer that does not end is refused before signing in', async (t) => {
+  const ends = (message: RegExp) => ({ code: 'ERR_NODE_UNREACHABLE', message })
+  const endless = createServer((_, response) => {
+    const send = (): boolean => response.write(Buffer.alloc(16 * 1024, ' '))
+    response.on('drain', send)
+    while (send());
+  })
+  const port = await listening(t, endless)
+  await assert.rejects(AdminClient.connect(address(port), optionsOf(t)), ends(/the answer has more than 65536 bytes/))
+  const unfinished = await listening(
+    t,
+    createServer((_, response) => void response.write('{')),
+  )
+  const options = optionsOf(t, { timeoutMs: 50 })
+  await assert.rejects(AdminClient.connect(address(unfinished), options), ends(/timeout/))
+})
+
 test('something else than a node is refused', async (t) => {
   for (const answer of ['hello', '{}', '{"challenge":7,"nodeId":{}}']) {
     const port = await listening(

@@ -130,3 +130,12 @@ test('a node is claimed with the code of its log', async (t) => {
   assert.deepEqual((await claim(anna)).json, { nodeId, firstUser: false })
   await assert.rejects(claim(bert, code), { code: 'ERR_UNAUTHORIZED' })
 })
+
+test('key and code can be given without arguments, which other users see', async (t) => {
+  const { at, log } = await adminPort(t)
+  const [, code = ''] = /one-time code (\S+)\./.exec(log.join('')) ?? []
+  const env = { SHOAL_IDENTITY: identity }
+  const args = ['users', 'claim', `localhost:${at.port}`, '--code', '-']
+  const claimed = await shoal(t, args, { env, input: `${code}\n` })
+  assert.equal(claimed.stdout, `You are the first authorized user of ${nodeIdOf(node.publicKey)}.\n`)
+})

@@ -35,6 +35,14 @@ test('diagnostics are shown, and offsets are not', () => {
   assert.equal(eventText('{"type":"offsets","offsets":{}}'), undefined)
 })
 
+test('control characters of a node stay in their line and are escaped', () => {
+  const diagnostic = JSON.stringify({ type: 'diagnostic', severity: 'error', message: 'a\nb\x1b[2J' })
+  assert.equal(eventText(diagnostic), 'Error: a\\u000ab\\u001b[2J')
+  const forged = { type: 'event', ...meta, stream: `QJ5s-2\n${at}: ` }
+  assert.match(eventText(line(forged)) ?? '', /^9\/QJ5s-2\\u000a9/)
+  assert.equal(eventText(line({ type: 'event', ...meta }, '"\u009b2J\x7f"')), `${at}: "\\u009b2J\\u007f"`)
+})
+
 test('a local time is the same moment, with microseconds', () => {
   const moments = fc.property(fc.integer({ min: 0, max: 4_000_000_000_000_000 }), (moment) => {
     const text = localTime(moment)

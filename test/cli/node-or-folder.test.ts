@@ -83,7 +83,7 @@ test('reading is repeated on the folder when the node stops before it answers', 
 test('a node that does not answer is an error', async (t) => {
   const folder = await stoppedNode(t)
   await socketServer(t, folder, () => {})
-  await assert.rejects(new ControlClient(folder, 20).request({ method: 'GET', path: '/node' }), {
+  await assert.rejects(new ControlClient(folder, systemRuntime.timers, 20).request({ method: 'GET', path: '/node' }), {
     code: 'ERR_NODE_UNREACHABLE',
     message: /the node of the data directory .* has not answered for 0\.02 s/,
   })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { KnownNodes } from '../../src/cli/known-nodes.ts'
 import { configFolder, defaultKeyFile, userKey, writeKey } from '../../src/cli/user-files.ts'
 import { formatPublicKey, KeyPair, nodeIdOf } from '../../src/identity/index.ts'
@@ -72,4 +74,28 @@ test('nodes are remembered by address', (t) => {
     writeFileSync(file, `${line}\n`)
     assert.throws(() => known.at('press7:4458'), { code: 'ERR_INVALID_INPUT' })
   }
+})
+
+test('the first line of an address counts, and a last line without its end stays', (t) => {
+  const known = new KnownNodes(join(temporaryFolder(t), 'known-nodes'))
+  const [first, second] = [nodeIdOf(key.publicKey), nodeIdOf(other.publicKey)]
+  writeFileSync(known.file, `press7:4458 ${first}`)
+  assert.equal(known.add('press8:4458', second), second)
+  assert.equal(known.add('press7:4458', second), first)
+  assert.deepEqual([known.at('press7:4458'), known.at('press8:4458')], [first, second])
+})
+
+test('commands at the same time lose no node of each other', async (t) => {
+  const known = new KnownNodes(join(temporaryFolder(t), 'known-nodes'))
+  const node = nodeIdOf(key.publicKey)
+  const workers = ['a', 'b'].map((host) => {
+    const workerData = { file: known.file, node, host, count: 100 }
+    return new Worker(new URL('../support/known-nodes-thread.ts', import.meta.url), { workerData })
+  })
+  // Both start adding at once.
+  await Promise.all(workers.map((worker) => once(worker, 'online')))
+  for (const worker of workers) worker.postMessage('start')
+  assert.deepEqual(await Promise.all(workers.map(async (worker) => (await once(worker, 'exit'))[0])), [0, 0])
+  assert.equal(new Set(readFileSync(known.file, 'utf8').trimEnd().split('\n')).size, 200)
+  assert.equal(known.at('a99:4458'), node)
 })

@@ -12,6 +12,12 @@ export const processLimits = {
   controlAnswerMs: 20_000,
   /** Milliseconds for the same about a request whose duration grows with the size of the store. */
   longControlAnswerMs: 600_000,
+  /** Maximum size of the answer of a node to a command that has not signed in yet. */
+  signInAnswerBytes: 64 * 1024,
+  /** Maximum size of the answer of a node to a command. */
+  commandAnswerBytes: 64 * 1024 * 1024,
+  /** Maximum size of a line of an answer that a command processes line by line. */
+  answerLineBytes: 128 * 1024 * 1024,
   /** Maximum length of a settings scope, in characters. */
   scopeLength: 4096,
   /** Unsent bytes of log text for a slow reader; further lines are dropped and counted. */

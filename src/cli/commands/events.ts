@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream'
-import { failure, messageOf, ShoalError } from '../../base/errors.ts'
+import { messageOf, ShoalError } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
 import { rfc3339 } from '../../base/timestamps.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
+import { linesOf } from '../answers.ts'
 import type { NodeClient } from '../control-client.ts'
 import { eventText } from '../event-line.ts'
 import { readSource } from '../input.ts'
@@ -74,7 +76,7 @@ export async function readEvents(
 /** Writes the lines of a response; false when the last one is an error. */
 async function writeLines(response: Readable, isJson: boolean): Promise<boolean> {
   let isComplete = true
-  for await (const line of linesOf(response)) {
+  for await (const line of linesOf(response, limits.answerLineBytes)) {
     // An empty line keeps the connection alive.
     if (line === '') continue
     const failed = errorIn(line)
@@ -84,21 +86,6 @@ async function writeLines(response: Readable, isJson: boolean): Promise<boolean>
     else if (!isJson) await writeText(line)
   }
   return isComplete
-}
-
-/** The lines of a response. Throws when the connection ends before the response does. */
-async function* linesOf(response: Readable): AsyncGenerator<string> {
-  let rest = ''
-  try {
-    for await (const text of response.setEncoding('utf8')) {
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      yield* lines
-    }
-  } catch (error) {
-    throw failure('ERR_NODE_UNREACHABLE', { cause: `the connection was closed: ${messageOf(error)}` })
-  }
-  yield rest
 }
 
 async function writeText(line: string): Promise<void> {

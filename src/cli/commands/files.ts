@@ -1,6 +1,8 @@
+import { escapeLine } from '../../base/control-characters.ts'
 import { limits } from '../../base/limits.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
+import { systemTimers } from '../../runtime/timers.ts'
 import { ApiClient } from '../api-client.ts'
 import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
 import { explainError } from '../files/explain-error.ts'
@@ -13,7 +15,7 @@ import { progressBar, progressLine } from '../progress.ts'
 export async function addFiles(node: string, path: string): Promise<Result> {
   const form = new FolderForm(path, systemRandom)
   const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
-  const cid = await upload(await ApiClient.connect(node), form, bytes)
+  const cid = await upload(await ApiClient.connect(node, systemTimers), form, bytes)
   return { text: () => cid, json: { cid, files: form.files.length, bytes } }
 }
 
@@ -32,7 +34,7 @@ async function upload(client: ApiClient, form: FolderForm, bytes: number): Promi
 
 /** Downloads a file, or a directory recursively. */
 export async function getFiles(node: string, address: string, option: string | undefined): Promise<Result> {
-  const client = await ApiClient.connect(node)
+  const client = await ApiClient.connect(node, systemTimers)
   const target = option ?? address.split('/').findLast((part) => part !== '') ?? '-'
   const progress = progressLine(systemClock)
   const done = { files: 0, bytes: 0 }
@@ -49,7 +51,7 @@ export async function getFiles(node: string, address: string, option: string | u
 
 /** Lists names and unnamed uploads, or the entries of a directory. */
 export async function listFiles(node: string, address: string | undefined): Promise<Result> {
-  const client = await ApiClient.connect(node)
+  const client = await ApiClient.connect(node, systemTimers)
   if (address === undefined) {
     const { names, uploads } = JSON.parse(await client.text('/api/v2/files?uploads=true')) as StoredFiles
     const unnamed = uploads.map((upload) => ({ name: null, ...upload }))
@@ -84,8 +86,8 @@ function storedText(names: readonly Entry[], unnamed: readonly Entry[]): string 
 }
 
 function table(entries: readonly Entry[]): string {
-  // Names are untrusted: control characters could inject terminal escape sequences.
-  const names = entries.map(({ name }) => (name ?? '-').replace(/\p{Cc}/gu, '\u{fffd}'))
+  // Names are untrusted: a line break could forge an entry.
+  const names = entries.map(({ name }) => escapeLine(name ?? '-'))
   const width = Math.max(0, ...names.map(({ length }) => length))
   const sizes = entries.map(({ size }) => (size === undefined ? 'not local' : String(size)))
   const sizeWidth = Math.max(0, ...sizes.map(({ length }) => length))
@@ -93,7 +95,7 @@ function table(entries: readonly Entry[]): string {
 }
 
 export async function nameFiles(node: string, name: string, cid: string): Promise<Result> {
-  const client = await ApiClient.connect(node)
+  const client = await ApiClient.connect(node, systemTimers)
   const headers = { 'content-length': Buffer.byteLength(cid) }
   const before = await explainError(client.text(addressPath(name), { method: 'PUT', headers, body: cid }), {
     ERR_METHOD_NOT_ALLOWED: `${invalidName(name)} Or '${cid}' is not a content identifier: \`shoal files add\` prints one.`,
@@ -105,7 +107,7 @@ export async function nameFiles(node: string, name: string, cid: string): Promis
 }
 
 export async function unnameFiles(node: string, name: string): Promise<Result> {
-  const client = await ApiClient.connect(node)
+  const client = await ApiClient.connect(node, systemTimers)
   const before = await explainError(client.text(addressPath(name), { method: 'DELETE' }), {
     ERR_METHOD_NOT_ALLOWED: invalidName(name),
   })
@@ -119,7 +121,7 @@ function invalidName(name: string): string {
 
 /** Removes an upload. Its content stays while it has a name. */
 export async function removeFiles(node: string, cid: string): Promise<Result> {
-  const client = await ApiClient.connect(node)
+  const client = await ApiClient.connect(node, systemTimers)
   const body = JSON.stringify({ cid })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
   await explainError(client.text('/api/v2/files/remove', { method: 'POST', headers, body }), {

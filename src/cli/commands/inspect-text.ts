@@ -1,4 +1,5 @@
 import type { Inspected } from '../../admin/index.ts'
+import { escapeLine } from '../../base/control-characters.ts'
 import { table } from '../table.ts'
 
 /** What `nodes inspect` prints for people. */
@@ -55,7 +56,9 @@ export function inspectText(inspected: Inspected): string {
 }
 
 function listed(name: string, addresses: readonly string[]): string[] {
-  return addresses.length === 0 ? [`${name}: none`] : [`${name}:`, ...addresses.map((address) => `    ${address}`)]
+  return addresses.length === 0
+    ? [`${name}: none`]
+    : [`${name}:`, ...addresses.map((address) => `    ${escapeLine(address)}`)]
 }
 
 function durationText(micros: number): string {

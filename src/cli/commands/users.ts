@@ -4,6 +4,7 @@ import { ShoalError } from '../../base/errors.ts'
 import { formatPublicKey, KeyPair } from '../../identity/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { DataFolder } from '../../store/index.ts'
+import { readSource } from '../input.ts'
 import { onNode, withSession } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { defaultKeyFile, userKey, writeKey } from '../user-files.ts'
@@ -47,8 +48,13 @@ export async function printPublicKey(identity: string | undefined): Promise<Resu
   return { text: () => publicKey, json: publicKey }
 }
 
-/** Signs in to a node that has no authorized user yet. */
-export async function claimNode(node: string, identity: string | undefined, code: string | undefined): Promise<Result> {
+/** Signs in to a node that has no authorized user yet. The code `-` is read from stdin: others cannot see it there. */
+export async function claimNode(
+  node: string,
+  identity: string | undefined,
+  typed: string | undefined,
+): Promise<Result> {
+  const code = typed === '-' ? readSource('-').trim() : typed
   return await withSession({ folder: '', node, identity, code }, systemRuntime, async (client) => {
     const { nodeId } = await client.request<{ nodeId: string }>({ method: 'GET', path: '/node' })
     const { isFirstUser } = client

@@ -4,7 +4,7 @@ import { join, resolve, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ShoalError } from '../../base/errors.ts'
 import { makeFolders } from '../../store/index.ts'
-import { type ApiClient, textOf } from '../api-client.ts'
+import type { ApiClient } from '../api-client.ts'
 import { explainError } from './explain-error.ts'
 
 export interface Listing {
@@ -45,7 +45,7 @@ function fetchAddress(client: ApiClient, address: string): Promise<IncomingMessa
 /** The listing of a directory; nothing for a file. */
 export async function listingOf(client: ApiClient, address: string): Promise<Listing | undefined> {
   const response = await fetchAddress(client, address)
-  if (!isFile(response)) return JSON.parse(await textOf(response)) as Listing
+  if (!isFile(response)) return JSON.parse(await client.bodyOf(response)) as Listing
   response.destroy()
   return undefined
 }
@@ -66,7 +66,7 @@ export async function download(
     progress(done)
     return
   }
-  const { directory } = JSON.parse(await textOf(response)) as Listing
+  const { directory } = JSON.parse(await client.bodyOf(response)) as Listing
   if (target === '-') throw new ShoalError('ERR_INVALID_INPUT', `${address} is a directory; name a folder for it`)
   if (existsSync(target)) throw alreadyExists(target)
   newFolder(target)
