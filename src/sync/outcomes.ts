@@ -132,7 +132,11 @@ export class Outcomes {
     const { peer, name, from } = request
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     this.#state.requests.close(request)
+    const row = this.#state.table.get(name)
     if (outcome === 'failed' || claim === undefined) catchUp.askLater(peer, name, now)
+    // All events are here, and the answer lacked the prune record that the peer has.
+    else if (!claim.isFrozen && row !== undefined && claim.count <= row.count && claim.pruned > row.pruned)
+      catchUp.askLater(peer, name, now, limits.unstorableRetryMs)
     else if (next === undefined || next <= from) {
       const prefix = claim.prefix === 'pruned' ? (outcome === 'applied' ? 'wanted' : 'fetched') : claim.prefix
       this.#state.changeClaim(peer, name, { areRecordsFetched: true, prefix })
@@ -189,7 +193,7 @@ export class Outcomes {
   #forgetEarlyRecords(name: string, { count, pruned }: TableRow): void {
     for (const { name: peer, claims } of this.#state.peers.values()) {
       const claim = claims.get(name)
-      if (claim?.areRecordsFetched === true && claim.count === count && claim.pruned === pruned)
+      if (claim?.areRecordsFetched === true && claim.count === count && claim.pruned >= pruned)
         this.#state.changeClaim(peer, name, { areRecordsFetched: false })
     }
   }

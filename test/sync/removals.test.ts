@@ -87,6 +87,17 @@ test('records that were asked for before the events were here are asked for agai
   assert.deepEqual(sent(sync.appliedRecords(noEffect, 'unchanged', all, 2), 'want-records'), [])
 })
 
+test('a prune record that was missing in the answer is asked for again after a while', () => {
+  const sync = connectedTo('a')
+  const all = rowOf(1, 30)
+  sync.changed(all)
+  const { id } = onlySent(sync.received('a', claimOf({ ...all, pruned: 20 }), 0), 'want-records').message
+  const apply = only(sync.received('a', recordsMessage(id, { ...redactions, redactions: [] }), 0), 'apply-records')
+  assert.deepEqual(sent(sync.appliedRecords(apply, 'unchanged', all, 0), 'want-records'), [])
+  const again = sent(runUntil(sync, limits.unstorableRetryMs, 'a'), 'want-records')
+  assert.equal(again.length, 1)
+})
+
 test('own redactions and prunes are told to all peers', () => {
   const sync = connectedTo('a', 'b')
   assert.equal(sent(sync.removed(rowOf(99, 3), { ...redactions, stream: rowOf(99, 3).key }), 'records').length, 2)
