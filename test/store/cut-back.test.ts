@@ -114,6 +114,18 @@ test('a store with a flipped bit in a stream of another node opens, and the stre
   assert.ok(cut.size > 5, `cut back: ${[...cut.keys()].join(', ')}`)
 })
 
+test('a flipped bit in the length or the checksum of a part of a segment is damage', (t) => {
+  const store = prepare(t)
+  const first = columnBits(store.file).filter(({ table, column }) => table === 'segment' && column === 'block0')
+  // The length and the checksum take at least six bytes. All parts of segments are read by the same code.
+  const bits = first.filter(({ bit, key }) => bit < 8 * 6 && key[1] === first[0]?.key[1])
+  assert.equal(bits.length, 48)
+  for (const bit of bits) {
+    assert.ok(writeFlipped(store.damaged, store.sound, bit))
+    assert.throws(() => withStore(store.damaged, contentsOf), DamagedData, `bit ${bit.bit}`)
+  }
+})
+
 function columnsOf(bits: readonly ColumnBit[]): string[] {
   return [...new Set(bits.map(({ table, column }) => `${table}.${column}`))]
 }

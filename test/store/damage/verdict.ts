@@ -1,5 +1,4 @@
 import { ShoalError } from '../../../src/base/errors.ts'
-import { MalformedBytes } from '../../../src/protocol/index.ts'
 import { DamagedData } from '../../../src/store/sqlite/index.ts'
 
 /**
@@ -16,7 +15,7 @@ export interface Verdict {
 
 /** Whether an error reports damaged data; any other error would look like a defect. */
 export function reportsDamage(error: unknown): boolean {
-  if (error instanceof DamagedData || error instanceof MalformedBytes || error instanceof ShoalError) return true
+  if (error instanceof DamagedData || error instanceof ShoalError) return true
   return error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR'
 }
 

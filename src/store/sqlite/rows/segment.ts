@@ -4,7 +4,7 @@ import { ByteReader, ByteWriter, type Frame } from '../../../protocol/index.ts'
 import { SealedBlock } from '../read/sealed-block.ts'
 import { BlockBuilder } from '../seal/block-builder.ts'
 import type { IndexBuilder } from '../tag-index/tag-index.ts'
-import { checksum, DamagedData } from './checksum.ts'
+import { asDamage, checksum, DamagedData } from './checksum.ts'
 import { offsetOf } from './row-key.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import { compress, decompress } from './zstd.ts'
@@ -63,8 +63,7 @@ function pack(raw: Buffer, first: number, count: number): Buffer {
 function unpack(bytes: unknown, first: number, count: number): Buffer {
   if (!(bytes instanceof Uint8Array)) throw new DamagedData('a part of a segment is missing')
   const reader = new ByteReader(bytes)
-  const raw = reader.uvarint()
-  const crc = reader.uvarint()
+  const [raw, crc] = asDamage(() => [reader.uvarint(), reader.uvarint()])
   const packed = reader.buffer.subarray(reader.at)
   if (checksum(packed, raw, first, count) !== crc) throw new DamagedData('a part of a segment is damaged')
   return decompress(packed, raw)
