@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { builtPackage } from '../scripts/built-package.ts'
-import { runInHub, Site } from '../scripts/site/site.ts'
+import { enterHub } from '../scripts/site/in-hub.ts'
+import { Site } from '../scripts/site/site.ts'
 import { SiteNode } from '../scripts/site/site-node.ts'
 import { median } from './start/statistics.ts'
 import { cpuMs, rssMb, SwarmTraffic } from './swarm/usage.ts'
@@ -173,7 +174,5 @@ async function main(): Promise<void> {
   }
 }
 
-if (process.env['SHOAL_BENCH_HUB'] === undefined) {
-  const env = { ...process.env, SHOAL_BENCH_HUB: '1' }
-  process.exitCode = runInHub(process.execPath, [import.meta.filename, ...process.argv.slice(2)], env)
-} else await main()
+enterHub()
+await main()

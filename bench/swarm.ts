@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { builtPackage } from '../scripts/built-package.ts'
-import { runInHub, Site } from '../scripts/site/site.ts'
+import { enterHub } from '../scripts/site/in-hub.ts'
+import { Site } from '../scripts/site/site.ts'
 import { median } from './start/statistics.ts'
 import { type Implementation, other, type RunningNode, shoal } from './swarm/implementation.ts'
 
@@ -104,7 +105,5 @@ async function main(): Promise<void> {
   }
 }
 
-if (process.env['SHOAL_BENCH_HUB'] === undefined) {
-  const env = { ...process.env, SHOAL_BENCH_HUB: '1' }
-  process.exitCode = runInHub(process.execPath, [import.meta.filename, ...process.argv.slice(2)], env)
-} else await main()
+enterHub()
+await main()

@@ -119,7 +119,7 @@ class Check {
       if (!status.some(({ key }) => key.number === stream)) this.#counts(stream, undefined, 0, 0)
     for (const { key, own, number, count, pruned } of status)
       if (!own || !(sentStreams as readonly number[]).includes(key.number))
-        this.#problems.add('unexpected', `there is a stream ${key.number} that nobody wrote to`)
+        this.#problems.add('unexpected', `there is a stream ${key.number} that was not written to`)
       else this.#counts(key.number, number, count, pruned)
     const { redacted, redacting } = this.#ledger
     for (const redaction of redacted) this.#redaction(redaction, true)

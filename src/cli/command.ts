@@ -37,12 +37,19 @@ export function namedNode(options: Options, node: unknown): NamedNode {
   }
 }
 
+/** Adds the options of a command whose first argument may be a node. */
+export function withNodeOptions(command: Command): Command {
+  return command.addOption(workingDir()).addOption(identity())
+}
+
+/** Adds the last argument of a command for a node, and its options. */
+export function onNode(command: Command): Command {
+  return withNodeOptions(command.argument('[node]', nodeHelp))
+}
+
 /** Adds the nodes of a command for several, and its options. */
 export function onSeveralNodes(command: Command): Command {
-  return command
-    .argument('[node...]', nodeHelp)
-    .addOption(workingDir())
-    .addOption(identity())
+  return withNodeOptions(command.argument('[node...]', nodeHelp))
     .addOption(timeout())
     .option('--strict', 'exit with 1 if a node has not answered')
 }

@@ -1,16 +1,5 @@
 import type { Command } from 'commander'
-import {
-  collect,
-  done,
-  examples,
-  type Finish,
-  group,
-  identity,
-  leaf,
-  namedNode,
-  nodeHelp,
-  workingDir,
-} from './command.ts'
+import { collect, done, examples, type Finish, group, leaf, namedNode, onNode, withNodeOptions } from './command.ts'
 
 const queryHelp = 'AQL; @file reads a file, @- the standard input'
 const nodeFirst = 'the node, if another argument follows'
@@ -19,10 +8,7 @@ export function eventsCommand(finish: Finish): Command {
   const events = group('events', 'read and publish events of a running node')
   const commands = () => import('./commands/events.ts')
   events.addCommand(
-    leaf('offsets', 'print how many events the node has of each stream, and how many it lacks')
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
+    onNode(leaf('offsets', 'print how many events the node has of each stream, and how many it lacks'))
       .addHelpText('after', examples(['shoal events offsets press7.local', 'of a node on another machine']))
       .action(done(finish, async (options, node) => (await commands()).showOffsets(namedNode(options, node)))),
   )
@@ -40,12 +26,12 @@ export function eventsCommand(finish: Finish): Command {
     ]),
   )
   events.addCommand(
-    leaf('publish', 'publish an event, in the name of com.actyx.cli')
-      .argument('<node-or-payload>', `${nodeFirst}; otherwise the payload`)
-      .argument('[payload]', 'JSON; @file reads a file, @- the standard input')
-      .option('-t, --tag <tag>', 'a tag of the event; several are possible', collect)
-      .addOption(workingDir())
-      .addOption(identity())
+    withNodeOptions(
+      leaf('publish', 'publish an event, in the name of com.actyx.cli')
+        .argument('<node-or-payload>', `${nodeFirst}; otherwise the payload`)
+        .argument('[payload]', 'JSON; @file reads a file, @- the standard input')
+        .option('-t, --tag <tag>', 'a tag of the event; several are possible', collect),
+    )
       .addHelpText(
         'after',
         examples([`shoal events publish '{"text":"hello"}' -t greeting`, 'to the node in ./shoal-data']),
@@ -75,11 +61,11 @@ function reading(
   description: string,
   ...shown: [string, string][]
 ): Command {
-  return leaf(kind, description)
-    .argument('<node-or-query>', `${nodeFirst}; otherwise the query`)
-    .argument('[query]', queryHelp)
-    .addOption(workingDir())
-    .addOption(identity())
+  return withNodeOptions(
+    leaf(kind, description)
+      .argument('<node-or-query>', `${nodeFirst}; otherwise the query`)
+      .argument('[query]', queryHelp),
+  )
     .addHelpText('after', examples(...shown))
     .action(
       done(finish, async (options, first, second) => {

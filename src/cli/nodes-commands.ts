@@ -1,17 +1,5 @@
 import type { Command } from 'commander'
-import {
-  done,
-  examples,
-  type Finish,
-  group,
-  identity,
-  leaf,
-  namedNode,
-  namedNodes,
-  nodeHelp,
-  onSeveralNodes,
-  workingDir,
-} from './command.ts'
+import { done, examples, type Finish, group, leaf, namedNode, namedNodes, onNode, onSeveralNodes } from './command.ts'
 
 export function nodesCommand(finish: Finish): Command {
   const nodes = group('nodes', 'list, inspect and stop running nodes')
@@ -34,10 +22,7 @@ export function nodesCommand(finish: Finish): Command {
       ),
   )
   nodes.addCommand(
-    leaf('inspect', 'print addresses, connections and known peers of a node')
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
+    onNode(leaf('inspect', 'print addresses, connections and known peers of a node'))
       .addHelpText(
         'after',
         examples(
@@ -53,10 +38,7 @@ export function nodesCommand(finish: Finish): Command {
 
 /** Also `internal shutdown`, as the reference system has it. */
 export function shutdownCommand(finish: Finish): Command {
-  return leaf('shutdown', 'stop a running node')
-    .argument('[node]', nodeHelp)
-    .addOption(workingDir())
-    .addOption(identity())
+  return onNode(leaf('shutdown', 'stop a running node'))
     .addHelpText('after', examples(['shoal nodes shutdown press7.local', 'as SIGTERM does on its machine']))
     .action(
       done(finish, async (options, node) =>

@@ -10,6 +10,7 @@ import {
   leaf,
   namedNode,
   nodeHelp,
+  onNode,
   workingDir,
 } from './command.ts'
 
@@ -40,12 +41,11 @@ export function settingsCommand(finish: Finish): Command {
 function nodeCommands(finish: Finish): Command[] {
   const node = () => import('./commands/node-settings.ts')
   return [
-    leaf('get', 'print the settings at a scope, of a running or stopped node')
-      .argument('<scope>', scopeHelp, parseScope)
-      .option('--no-defaults', 'without default values')
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
+    onNode(
+      leaf('get', 'print the settings at a scope, of a running or stopped node')
+        .argument('<scope>', scopeHelp, parseScope)
+        .option('--no-defaults', 'without default values'),
+    )
       .addHelpText(
         'after',
         examples(
@@ -60,12 +60,11 @@ function nodeCommands(finish: Finish): Command[] {
           (await node()).getSettings(namedNode(options, at), scope as Scope, options['defaults'] !== false),
         ),
       ),
-    leaf('set', 'replace the settings at a scope, of a running or stopped node')
-      .argument('<scope>', scopeHelp, parseScope)
-      .argument('<value>', valueHelp)
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
+    onNode(
+      leaf('set', 'replace the settings at a scope, of a running or stopped node')
+        .argument('<scope>', scopeHelp, parseScope)
+        .argument('<value>', valueHelp),
+    )
       .addHelpText(
         'after',
         examples(
@@ -79,22 +78,25 @@ function nodeCommands(finish: Finish): Command[] {
           (await node()).setSettings(namedNode(options, at), scope as Scope, String(value)),
         ),
       ),
-    leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node')
-      .argument('<scope>', scopeHelp, parseScope)
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
+    onNode(
+      leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node').argument(
+        '<scope>',
+        scopeHelp,
+        parseScope,
+      ),
+    )
       .addHelpText('after', examples(['shoal settings unset /swarm/topic', 'back to the default']))
       .action(
         done(finish, async (options, scope, at) =>
           (await node()).unsetSettings(namedNode(options, at), scope as Scope),
         ),
       ),
-    leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node')
-      .argument('<revision>', revisionHelp)
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
+    onNode(
+      leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node').argument(
+        '<revision>',
+        revisionHelp,
+      ),
+    )
       .addHelpText('after', examples(['shoal settings rollback 3', 'store revision 3 again, as the newest one']))
       .action(
         done(finish, async (options, revision, at) =>

@@ -1,17 +1,6 @@
 import type { Command } from 'commander'
 import { parseStreamId, type StreamId } from '../identity/index.ts'
-import {
-  done,
-  examples,
-  type Finish,
-  folderOf,
-  group,
-  identity,
-  leaf,
-  namedNode,
-  nodeHelp,
-  workingDir,
-} from './command.ts'
+import { done, examples, type Finish, folderOf, group, leaf, namedNode, onNode, workingDir } from './command.ts'
 
 export function storeCommand(finish: Finish): Command {
   const store = group('store', 'verify, measure, back up and restore the data of a node')
@@ -25,10 +14,7 @@ export function storeCommand(finish: Finish): Command {
       .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
   )
   store.addCommand(
-    leaf('stats', 'print the number of events and files, and their disk usage; the node may be running')
-      .argument('[node]', nodeHelp)
-      .addOption(workingDir())
-      .addOption(identity())
+    onNode(leaf('stats', 'print the number of events and files, and their disk usage; the node may be running'))
       .addHelpText(
         'after',
         examples(

@@ -4,7 +4,7 @@ import type { Random } from '../runtime/random.ts'
 
 /**
  * Salted payload hashes: the chain covers the hash of salt and payload text. A payload can be redacted without breaking
- * the chain, and without its salt nobody can guess it by brute force. Salts derive from one random seed per frame: that
+ * the chain, and it cannot be guessed by brute force without its salt. Salts derive from one random seed per frame: that
  * is 16 incompressible bytes per frame instead of per event.
  */
 export const seedLength = 16

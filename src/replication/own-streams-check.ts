@@ -50,11 +50,6 @@ export class OwnStreamsCheck {
     return this.#doubt
   }
 
-  /** Whether chunks of own streams are accepted from peers. */
-  get mayAdopt(): boolean {
-    return !this.#isSettled
-  }
-
   /** The own streams to adopt, with the number of their events on a peer. */
   get wanted(): ReadonlyMap<number, number> {
     return this.#wanted

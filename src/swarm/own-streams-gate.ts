@@ -84,18 +84,13 @@ export class OwnStreamsGate implements ReplicationGate {
     return this.#check.abandoned
   }
 
-  /** The own streams to ask peers for, with the number of their events there. */
-  get wanted(): ReadonlyMap<number, number> {
-    return this.#check.wanted
-  }
-
   /** What publishing waits for; undefined when it does not. */
   get problem(): string | undefined {
     const { state, doubt } = this.#check
     if (this.#isOpen || doubt === undefined) return undefined
     const cause = causes[doubt]
     if (state.is === 'settled') return `${cause}: what is known about that is being stored`
-    if (state.for === 'events') return `${cause}: these are being fetched`
+    if (state.for === 'events') return `${cause}: ${this.#fetched()} being fetched`
     const accept = doubt === 'restored' ? ', or for `shoal store accept-restored`' : ''
     return `${cause}: waiting for ${state.for === 'peer' ? 'a connection to one of them' : 'their answer'}${accept}`
   }
@@ -183,7 +178,12 @@ export class OwnStreamsGate implements ReplicationGate {
   /** A peer has more of the own streams: appending to them would fork them. */
   #shut(): void {
     this.#isOpen = false
-    this.#parts.log.warn(`publishing waits, because ${causes.behind}: these are being fetched`)
+    this.#parts.log.warn(`publishing waits, because ${causes.behind}: ${this.#fetched()} being fetched`)
+  }
+
+  #fetched(): string {
+    const streams = [...this.#check.wanted.keys()].sort((a, b) => a - b)
+    return streams.length === 1 ? `those of stream ${streams[0]} are` : `those of the streams ${streams.join(', ')} are`
   }
 
   #wakeIn(ms: number): void {

@@ -88,7 +88,7 @@ async function announce(store: EventStore, peer: EventStore): Promise<void> {
 /** Compares own streams with those of the peer, and adopts what it has more. */
 async function check(store: EventStore, peer: EventStore): Promise<void> {
   const check = new OwnStreamsCheck(doubtOf(await store.startMarks()), 0)
-  if (!check.mayAdopt) return
+  if (check.state.is === 'settled') return
   const theirs = (await peer.heads()).filter(({ key: { node } }) => Buffer.compare(node, key.publicKey) === 0)
   const compared = theirs.map(async ({ head: signed, key }) => {
     const head = signed as Uint8Array

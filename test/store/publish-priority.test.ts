@@ -11,7 +11,7 @@ function setUp(appends: number) {
   return { world, priority }
 }
 
-test('a long query gets whole slices without a pause while nobody publishes', () => {
+test('a long query gets whole slices without a pause while nothing is published', () => {
   const { world, priority } = setUp(17)
   for (let i = 0; i < 100; i++, world.now += 10) equal(priority.sliceMs(true), tuning.sliceMs)
   equal(world.pauses, 0)

@@ -65,7 +65,7 @@ test('a longer chain of an own stream that is frozen is neither compared nor ask
   assert.deepEqual(sync.received('a', claimOf(rowOf(99, 5)), 0), [])
 })
 
-test('own events that cannot be adopted cost nobody the connection, and are asked for again later', () => {
+test('own events that cannot be adopted cost no peer its connection, and are asked for again later', () => {
   const sync = connectedTo('a')
   const { id } = onlySent(sync.received('a', claimOf(rowOf(99, 5)), 0), 'want').message
   const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: Buffer.alloc(1) }, 0), 'store')

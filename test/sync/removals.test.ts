@@ -135,7 +135,7 @@ test('the redaction records of events are sent before their chunk', () => {
   )
 })
 
-test('a chunk whose redaction records could not be stored costs nobody the connection, and is asked for again', () => {
+test('a chunk whose redaction records could not be stored costs no peer its connection, and is asked for again', () => {
   const sync = connectedTo('a')
   const { id } = onlySent(sync.received('a', claimOf(row), 0), 'want').message
   const apply = only(sync.received('a', recordsMessage(id), 0), 'apply-records')

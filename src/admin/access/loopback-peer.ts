@@ -38,7 +38,7 @@ async function readTable(file: string): Promise<string> {
 }
 
 const established = '01'
-/** That of `nobody`. */
+/** What Linux uses for users that a container does not map. */
 const defaultOverflowUser = 65534
 
 /**
