@@ -5,9 +5,11 @@ import { tuning } from '../../base/tuning.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import { Misbehaviour } from './misbehaviour.ts'
 import { YamuxGuard } from './yamux-guard.ts'
+import { extendWindowsByHalf } from './yamux-window.ts'
 
 /** yamux with bounded windows, streams, frames and buffers. */
 export function boundedYamux(): () => StreamMuxerFactory {
+  extendWindowsByHalf()
   const create = yamux({
     // Pings are messages of the live stream.
     enableKeepAlive: false,
