@@ -56,11 +56,11 @@ test('small chunks are stored in one commit, large ones one by one, with appends
   const { queue, sender, results } = queueOf(writer)
   queue.add(sender, 1, small, undefined)
   queue.add(sender, 2, big, undefined)
-  queue.step()
+  queue.step()()
   assert.deepEqual(results, [{ id: 1, result: [1024, 2048].map((count) => ({ state: 'stored', count })) }])
   const steps: number[] = []
   while (!queue.isEmpty) {
-    queue.step()
+    queue.step()()
     writer.append([requestOf([{}])])
     steps.push(writer.counts.count(1))
   }

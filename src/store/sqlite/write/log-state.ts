@@ -36,6 +36,7 @@ import { checkRedactions } from './redactions.ts'
 import { removeStream } from './remove-rows.ts'
 import { StartMarkRows } from './start-marks.ts'
 import { StreamTable } from './stream-table.ts'
+import { WaitingTable } from './waiting.ts'
 
 export interface LogOptions extends TopicContext {
   readonly file: string
@@ -60,6 +61,7 @@ export class LogState {
   readonly connection: LogConnection
   /** The streams with evidence of a fork: nothing is added to them any more. */
   readonly frozen = new Set<StreamNumber>()
+  readonly waiting = new WaitingTable(this)
   /** Number of chunks that have ended since the log was opened. */
   chunksEnded = 0
   /** Whether a number has got another stream, or none, which has to be published to the readers. */
@@ -274,6 +276,7 @@ export class LogState {
 
   #load(): void {
     this.#own.clear()
+    this.waiting.changed()
     asDamage(() => checkRedactions(this.database))
     this.#streams.load(this.database)
     this.frozen.clear()

@@ -24,7 +24,6 @@ import { LazyChunk, type VerifiedChunk } from './chunk-verifier.ts'
 import { type Forks, storedChain } from './forks.ts'
 import type { LogState } from './log-state.ts'
 import { repairSegment } from './repair.ts'
-import { WaitingRows } from './waiting.ts'
 
 /** Verified events of another node, with their records as they are stored. */
 type PackedAddition = Growth &
@@ -146,7 +145,7 @@ export class Receiver {
     const state = log.transaction(() => {
       const state = known ?? log.addStream(stream, from)
       if (decision.is === 'store') this.#apply(state, decision)
-      else this.#waiting(state).keep(decision.waiting, bytes)
+      else log.waiting.ofStream(state.number).keep(decision.waiting, bytes)
       return state
     })
     const { count } = state
@@ -166,13 +165,9 @@ export class Receiver {
       ...storedChain(this.#log, state),
       isFrozen: this.#log.frozen.has(state.number),
       redactedBetween: (from, to) => redactedBetween(this.#log.database, state.number, from, to),
-      waitingUpTo: (offset) => this.#waiting(state).upTo(offset),
-      waitingRoom: () => this.#waiting(state).room(),
+      waitingUpTo: (offset) => this.#log.waiting.ofStream(state.number).upTo(offset),
+      waitingRoom: () => this.#log.waiting.ofStream(state.number).room(),
     }
-  }
-
-  #waiting({ number }: StreamState): WaitingRows {
-    return new WaitingRows(this.#log.database, number)
   }
 
   /** Stores planned additions, and drops the waiting chunks that are reached, within the current transaction. */
@@ -181,7 +176,7 @@ export class Receiver {
       const records = recordsOfFrames(addition.frames)
       this.#append(state, { ...addition, raw: records.length, body: packRecords(records) })
     }
-    this.#waiting(state).dropUpTo(state.count)
+    this.#log.waiting.ofStream(state.number).dropUpTo(state.count)
   }
 
   #append(state: StreamState, addition: PackedAddition): void {

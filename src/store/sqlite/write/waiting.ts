@@ -21,20 +21,52 @@ interface WaitingRow {
   readonly crc: string
 }
 
-/** The rows of chunks that wait for earlier ones. They are a cache: one that cannot be read is sent again. */
-export class WaitingRows {
-  readonly #database: DatabaseSync
-  readonly #stream: StreamNumber
-  readonly #isEmpty: boolean
+/** The chunks of a log that wait for earlier ones. Mostly there are none, which is remembered. */
+export class WaitingTable {
+  readonly #log: { readonly database: DatabaseSync }
+  #isEmpty: boolean | undefined
 
-  constructor(database: DatabaseSync, stream: StreamNumber) {
-    this.#database = database
-    this.#stream = stream
+  constructor(log: { readonly database: DatabaseSync }) {
+    this.#log = log
+  }
+
+  get database(): DatabaseSync {
+    return this.#log.database
+  }
+
+  get isEmpty(): boolean {
     // The table of an earlier version is replaced with the first write.
-    this.#isEmpty = !hasWaiting(database)
+    this.#isEmpty ??=
+      !hasWaiting(this.database) || preparedOnce(this.database, 'SELECT 1 FROM waiting LIMIT 1').get() === undefined
+    return this.#isEmpty
+  }
+
+  ofStream(stream: StreamNumber): WaitingRows {
+    return new WaitingRows(this, stream)
+  }
+
+  /** Rows may have been added or removed. */
+  changed(): void {
+    this.#isEmpty = undefined
+  }
+}
+
+/** The rows of a stream. They are a cache: one that cannot be read is sent again. */
+class WaitingRows {
+  readonly #table: WaitingTable
+  readonly #stream: StreamNumber
+
+  constructor(table: WaitingTable, stream: StreamNumber) {
+    this.#table = table
+    this.#stream = stream
+  }
+
+  get #database(): DatabaseSync {
+    return this.#table.database
   }
 
   keep({ chunk, signedBefore }: WaitingChunk, bytes: Uint8Array): void {
+    this.#table.changed()
     const row = { key: rowKey(this.#stream, chunk.first), before: signedBefore, chunk: bytes }
     const crc = crcOf(row)
     // Padded like a segment: no payload is in a page of the b-tree, which could keep a copy of it.
@@ -64,12 +96,14 @@ export class WaitingRows {
 
   /** Drops the chunks that start at or before an offset. */
   dropUpTo(offset: number): void {
+    if (this.#table.isEmpty) return
+    this.#table.changed()
     const sql = 'DELETE FROM waiting WHERE key >= ? AND key <= ?'
     preparedOnce(this.#database, sql).run(rowKey(this.#stream, 0), rowKey(this.#stream, offset))
   }
 
   #between(from: number, to: number): WaitingChunk[] {
-    if (this.#isEmpty) return []
+    if (this.#table.isEmpty) return []
     // The checksum as text: damage can make it a number that JavaScript cannot represent.
     const rows = this.#database
       .prepare('SELECT key, before, chunk, CAST(crc AS TEXT) AS crc FROM waiting WHERE key >= ? AND key <= ?')
@@ -81,7 +115,7 @@ export class WaitingRows {
   }
 
   #usage(where: string, ...bounds: readonly number[]): WaitingRoom['all'] {
-    if (this.#isEmpty) return { chunks: 0, bytes: 0 }
+    if (this.#table.isEmpty) return { chunks: 0, bytes: 0 }
     // The length of a blob is known without reading it.
     const sql = `SELECT count(*) AS chunks, total(length(chunk) + length(before)) AS bytes FROM waiting ${where}`
     const row = preparedOnce(this.#database, sql).get(...bounds)

@@ -15,6 +15,8 @@ interface ReceiveQueueOptions {
   readonly disk: DiskReporter
 }
 
+const nothing = (): void => {}
+
 /** Chunks of other nodes that wait to be stored, one commit at a time: local appends run in between. */
 export class ReceiveQueue {
   readonly #options: ReceiveQueueOptions
@@ -38,26 +40,27 @@ export class ReceiveQueue {
     this.#tasks = this.#tasks.filter((task) => task.caller !== caller)
   }
 
-  /** Does one commit of the first task, and replies if it was the last one. */
-  step(): void {
+  /** Does one commit of the first task. Returns what replies to it, if it was the last commit. */
+  step(): () => void {
     const [task] = this.#tasks
-    if (task === undefined) return
+    if (task === undefined) return nothing
+    const { caller, id, steps } = task
     const { disk } = this.#options
     try {
-      const { done, value } = task.steps.next()
-      if (done !== true) return
+      const { done, value } = steps.next()
+      if (done !== true) return nothing
       this.#tasks.shift()
-      task.caller.reply([{ id: task.id, result: value }])
       disk.succeeded('receive')
+      return () => caller.reply([{ id, result: value }])
     } catch (error) {
       this.#tasks.shift()
       disk.failed('receive', error)
-      task.caller.reply([{ id: task.id, error: toMessage(error) }])
+      return () => caller.reply([{ id, error: toMessage(error) }])
     }
   }
 
   /** Stores all that waits. */
   drain(): void {
-    while (!this.isEmpty) this.step()
+    while (!this.isEmpty) this.step()()
   }
 }

@@ -158,8 +158,10 @@ class WriterThread {
     const hasCalled = this.#takeLinked()
     // Local appends first: received chunks are stored one commit at a time, when no message waits.
     const isReceiving = next === undefined && !hasCalled && this.#mayReceive
-    if (isReceiving) this.#receives.step()
+    const reply = isReceiving ? this.#receives.step() : undefined
     this.#notifyReaders()
+    // A subscriber waits for received events, not the peer that has sent them.
+    reply?.()
     // After the results were posted, off the latency path.
     this.#writer.link()
     this.#announcements.announce()
