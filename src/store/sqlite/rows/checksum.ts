@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { systemCode } from '../../../base/errors.ts'
 import { isCorrupt, sqliteCode, sqliteCodes } from '../../../base/sqlite-codes.ts'
-import { MalformedBytes } from '../../../protocol/index.ts'
 
 /** Stored data failed its check. It is never served: the request that needs it fails with this error. */
 export class DamagedData extends Error {
@@ -25,21 +24,16 @@ export function checksum(bytes: Uint8Array, a: number, b = 0, c = 0, d = 0): num
   return crc32(bytes, crc32(numberBytes))
 }
 
-/** Runs work that reads stored rows, and turns errors that mean damage into `DamagedData`. */
+/** Runs work that reads stored rows, and turns the errors of SQLite that mean damage into `DamagedData`. */
 export function asDamage<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    if (!isDamage(error)) throw error
+    // Damage, too: a number above 2^53, which is never stored, and a missing column or table (SQLITE_ERROR).
+    const isDamage =
+      isCorrupt(error) || sqliteCode(error) === sqliteCodes.error || systemCode(error) === 'ERR_OUT_OF_RANGE'
+    if (!isDamage) throw error
     throw new DamagedData(`the database is damaged: ${error.message}`, { cause: error })
   }
-}
-
-function isDamage(error: Error): boolean {
-  // Also a number above 2^53, which is never stored, and a missing column or table (SQLITE_ERROR).
-  const isOfSqlite =
-    isCorrupt(error) || sqliteCode(error) === sqliteCodes.error || systemCode(error) === 'ERR_OUT_OF_RANGE'
-  // Lengths and checksums are read before they can be checked.
-  return isOfSqlite || error instanceof MalformedBytes
 }

@@ -1,10 +1,11 @@
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../../protocol/index.ts'
+import { unlessMalformed } from '../../../replication/index.ts'
 import { SealedBlock } from '../read/sealed-block.ts'
 import { BlockBuilder } from '../seal/block-builder.ts'
 import type { IndexBuilder } from '../tag-index/tag-index.ts'
-import { asDamage, checksum, DamagedData } from './checksum.ts'
+import { checksum, DamagedData } from './checksum.ts'
 import { offsetOf } from './row-key.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import { compress, decompress } from './zstd.ts'
@@ -63,7 +64,10 @@ function pack(raw: Buffer, first: number, count: number): Buffer {
 function unpack(bytes: unknown, first: number, count: number): Buffer {
   if (!(bytes instanceof Uint8Array)) throw new DamagedData('a part of a segment is missing')
   const reader = new ByteReader(bytes)
-  const [raw, crc] = asDamage(() => [reader.uvarint(), reader.uvarint()])
+  // They are read before they can be checked.
+  const header = unlessMalformed(() => ({ raw: reader.uvarint(), crc: reader.uvarint() }))
+  if (header === undefined) throw new DamagedData('the length or the checksum of a part of a segment is damaged')
+  const { raw, crc } = header
   const packed = reader.buffer.subarray(reader.at)
   if (checksum(packed, raw, first, count) !== crc) throw new DamagedData('a part of a segment is damaged')
   return decompress(packed, raw)
