@@ -33,7 +33,7 @@ export async function publishLatency(workspace: Workspace): Promise<Line[]> {
         while (!isDone && next < chunks.length) {
           const given = chunks.slice(next, next + chunksPerCall).map((bytes) => ({ bytes }))
           next += chunksPerCall
-          received += (await store.receiveAll(given)).length
+          received += (await store.receiveAll(given)).answers.length
         }
       }
       const receives = [receive(), receive()]

@@ -36,8 +36,8 @@ async function processorTime(workspace: Workspace): Promise<Line[]> {
   const times = await workspace.withStore(async (store) => {
     const receive = (size: number) => (round: number) =>
       processorMs(async () => {
-        const results = await store.receiveAll(received(size, round))
-        if (results.some(({ state }) => state !== 'stored')) throw new Error('a chunk was not stored')
+        const { answers } = await store.receiveAll(received(size, round))
+        if (answers.some(({ state }) => state !== 'stored')) throw new Error('a chunk was not stored')
         await store.settle()
       })
     const requests = source.requests(eventsPerRound / eventsPerAppend, eventsPerAppend)

@@ -60,6 +60,7 @@ export {
   signPrune,
   verifyPrune,
 } from './prune.ts'
+export { type ReceivedTogether, rowsOfChunks, streamOfChunk } from './received-together.ts'
 export type { PruneResult, RecordOrigin, RedactionResult } from './records.ts'
 export { recordsHash } from './records-hash.ts'
 export {

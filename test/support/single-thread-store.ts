@@ -1,6 +1,6 @@
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
-import { requireReceivable } from '../../src/replication/index.ts'
+import { requireReceivable, rowsOfChunks } from '../../src/replication/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { CommitListeners } from '../../src/store/commit-listeners.ts'
 import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
@@ -48,7 +48,10 @@ export class SingleThreadStore implements EventStore {
 
   async receiveAll(chunks: readonly GivenChunk[], { from }: Pick<ReceiveOptions, 'from'> = {}) {
     requireReceivable(chunks)
-    return this.#write((writer) => writer.receiveAll(chunks, from))
+    return this.#write((writer) => {
+      const answers = writer.receiveAll(chunks, from)
+      return { answers, rows: rowsOfChunks(chunks, (key) => writer.headOf(key)) }
+    })
   }
 
   async prune(stream: number, count: number) {

@@ -13,16 +13,17 @@ import {
   hashAt,
   type Imported,
   type ImportRequest,
-  type MalformedChunk,
   newStoreMarks,
   type PruneResult,
   placeOf,
   type Received,
+  type ReceivedTogether,
   type ReceiveOptions,
   type RedactionResult,
   requireForgettable,
   requireReceivable,
   requireSameTopic,
+  rowsOfChunks,
   type StartMarks,
   type StreamHead,
   type TopicContext,
@@ -121,12 +122,12 @@ export class MemoryEventStore implements EventStore {
   async receiveAll(
     chunks: readonly GivenChunk[],
     { from }: Pick<ReceiveOptions, 'from'> = {},
-  ): Promise<(Received | MalformedChunk)[]> {
+  ): Promise<ReceivedTogether> {
     this.#check()
     requireReceivable(chunks)
-    const results = chunks.map((chunk) => this.#receiver.receiveGiven(chunk, from))
-    if (results.some(({ state }) => state === 'stored' || state === 'forked')) this.#committed()
-    return results
+    const answers = chunks.map((chunk) => this.#receiver.receiveGiven(chunk, from))
+    if (answers.some(({ state }) => state === 'stored' || state === 'forked')) this.#committed()
+    return { answers, rows: rowsOfChunks(chunks, (key) => this.#rowOf(key)) }
   }
 
   async evidence(number: number): Promise<Uint8Array | undefined> {
@@ -271,8 +272,7 @@ export class MemoryEventStore implements EventStore {
 
   async headOf(key: StreamKey): Promise<StreamHead | undefined> {
     this.#check()
-    const stream = this.#streams.find(key)
-    return stream && this.#streams.headRow(stream)
+    return this.#rowOf(key)
   }
 
   async streamOf(key: StreamKey): Promise<StreamStatus | undefined> {
@@ -323,6 +323,11 @@ export class MemoryEventStore implements EventStore {
 
   #check(): void {
     if (this.#closed) throw storeClosed()
+  }
+
+  #rowOf(key: StreamKey): StreamHead | undefined {
+    const stream = this.#streams.find(key)
+    return stream && this.#streams.headRow(stream)
   }
 
   #committed(): void {

@@ -4,9 +4,9 @@ import type {
   GivenChunk,
   Imported,
   ImportRequest,
-  MalformedChunk,
   PruneResult,
   Received,
+  ReceivedTogether,
   ReceiveOptions,
   RedactionResult,
 } from '../../replication/index.ts'
@@ -35,10 +35,7 @@ export interface EventLog extends Serving {
    * The same for several chunks, which cost fewer commits together. Each gets an answer of its own, in their order. It
    * resolves later while sealing is behind, and rejects when too many chunks wait already: to be tried again later.
    */
-  receiveAll(
-    chunks: readonly GivenChunk[],
-    options?: Pick<ReceiveOptions, 'from'>,
-  ): Promise<(Received | MalformedChunk)[]>
+  receiveAll(chunks: readonly GivenChunk[], options?: Pick<ReceiveOptions, 'from'>): Promise<ReceivedTogether>
   /**
    * Prunes an own stream up to the end of a frame. If there is no checkpoint, it becomes one, and its chunk starts there.
    * Returns the signed prune record.

@@ -7,10 +7,10 @@ import type {
   HeadPlace,
   Imported,
   ImportRequest,
-  MalformedChunk,
   OwnHead,
   PruneResult,
   Received,
+  ReceivedTogether,
   ReceiveOptions,
   RedactionResult,
   StartMarks,
@@ -74,11 +74,11 @@ export class SqliteEventStore implements EventStore {
   async receiveAll(
     chunks: readonly GivenChunk[],
     { from }: Pick<ReceiveOptions, 'from'> = {},
-  ): Promise<(Received | MalformedChunk)[]> {
-    const results = await this.#threads.receive(chunks, from)
+  ): Promise<ReceivedTogether> {
+    const received = await this.#threads.receive(chunks, from)
     // Before a fork was found, events may have been stored.
-    if (results.some(({ state }) => state === 'stored' || state === 'forked')) this.#listeners.notify()
-    return results
+    if (received.answers.some(({ state }) => state === 'stored' || state === 'forked')) this.#listeners.notify()
+    return received
   }
 
   async prune(stream: number, count: number): Promise<Uint8Array> {

@@ -3,7 +3,7 @@ import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { StreamKey, TopicKind } from '../../protocol/index.ts'
-import type { AppendedFrames, GivenChunk, MalformedChunk, Received } from '../../replication/index.ts'
+import type { AppendedFrames, GivenChunk, ReceivedTogether } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import type { BackgroundNotice } from '../disk/background.ts'
@@ -112,7 +112,7 @@ export class StoreThreads {
       threads: this.#threads,
       store: async (chunks, from, transfer) => {
         const call = { call: 'receiveVerified', args: [chunks, from] } as const
-        return (await this.#call((id) => this.#post({ id, ...call }, transfer))) as (Received | MalformedChunk)[]
+        return (await this.#call((id) => this.#post({ id, ...call }, transfer))) as ReceivedTogether
       },
     })
     const order = new AppendOrder()
@@ -157,7 +157,7 @@ export class StoreThreads {
   }
 
   /** Receives chunks of other nodes. */
-  receive(chunks: readonly GivenChunk[], from: string | undefined): Promise<(Received | MalformedChunk)[]> {
+  receive(chunks: readonly GivenChunk[], from: string | undefined): Promise<ReceivedTogether> {
     return this.#ended === undefined ? this.#receiving.receive(chunks, from) : Promise.reject(this.#ended)
   }
 

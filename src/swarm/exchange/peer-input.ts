@@ -1,13 +1,6 @@
 import { ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
-import {
-  heads,
-  MalformedBytes,
-  pruneRecords,
-  type StreamKey,
-  signedHeadOf,
-  streamOfRedaction,
-} from '../../protocol/index.ts'
+import { heads, MalformedBytes, pruneRecords, type StreamKey, streamOfRedaction } from '../../protocol/index.ts'
 import {
   compareOwnStream,
   type GivenChunk,
@@ -17,6 +10,7 @@ import {
   type OwnComparison,
   type Received,
   type StreamEnd,
+  streamOfChunk,
 } from '../../replication/index.ts'
 import type { ApplyOutcome, RecordsMessage, StoreOutcome, TableRow } from '../../sync/index.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
@@ -25,6 +19,12 @@ interface Result<Outcome> {
   readonly outcome: Outcome
   /** The row of the stream in the head table, after it. */
   readonly row: TableRow | undefined
+}
+
+interface Stored {
+  readonly outcomes: readonly StoreOutcome[]
+  /** By the name of their stream. */
+  readonly rows: ReadonlyMap<string, TableRow>
 }
 
 /** Gives what peers send to the log. What no honest node would send is refused, and costs the sender its connection. */
@@ -50,31 +50,25 @@ export class PeerInput {
       const stream = streams[i]
       return stream === undefined ? [] : [{ bytes, end: endOf(nameOfStream(stream)) }]
     })
-    const outcomes = (await this.#receive(given, from)).values()
-    const rows = new Map<string, TableRow | undefined>()
-    const results: Result<StoreOutcome>[] = []
-    for (const stream of streams) {
+    const received = await this.#receive(given, from)
+    const outcomes = received.outcomes.values()
+    return streams.map((stream) => {
       const outcome = stream === undefined ? 'invalid' : (outcomes.next().value as StoreOutcome)
       const isKnown = stream !== undefined && outcome !== 'invalid' && outcome !== 'failed'
-      results.push({ outcome, row: isKnown ? await this.#rowOf(stream, rows) : undefined })
-    }
-    return results
+      return { outcome, row: isKnown ? received.rows.get(nameOfStream(stream)) : undefined }
+    })
   }
 
-  async #receive(given: readonly GivenChunk[], from: string): Promise<StoreOutcome[]> {
-    if (given.length === 0) return []
+  async #receive(given: readonly GivenChunk[], from: string): Promise<Stored> {
+    const none = new Map<string, TableRow>()
+    if (given.length === 0) return { outcomes: [], rows: none }
     try {
-      return (await this.#log.receiveAll(given, { from })).map(outcomeOf)
+      const { answers, rows } = await this.#log.receiveAll(given, { from })
+      return { outcomes: answers.map(outcomeOf), rows: new Map(rows.map((row) => [nameOfStream(row.key), row])) }
     } catch (error) {
       const outcome = blamed(error)
-      return given.map(() => outcome)
+      return { outcomes: given.map(() => outcome), rows: none }
     }
-  }
-
-  async #rowOf(stream: StreamKey, rows: Map<string, TableRow | undefined>): Promise<TableRow | undefined> {
-    const name = nameOfStream(stream)
-    if (!rows.has(name)) rows.set(name, await this.#log.headOf(stream))
-    return rows.get(name)
   }
 
   async applyRecords({ stream, prune, redactions }: RecordsMessage, from: string): Promise<Result<ApplyOutcome>> {
@@ -120,16 +114,6 @@ export class PeerInput {
     } catch (error) {
       return { outcome: blamed(error), row: undefined }
     }
-  }
-}
-
-/** Undefined of a chunk that is malformed. */
-function streamOfChunk(chunk: Uint8Array): StreamKey | undefined {
-  try {
-    return heads.decode(signedHeadOf(chunk)).stream
-  } catch (error) {
-    if (error instanceof MalformedBytes) return undefined
-    throw error
   }
 }
 

@@ -18,7 +18,7 @@ export const receivingTogether = rules(({ small, large }) => {
       await source.append(requestOf(numbered(events)))
       chunks.push(...(await chunksOf(source)))
     }
-    const answers = await together.receiveAll(given(chunks))
+    const { answers, rows } = await together.receiveAll(given(chunks))
     const expected = []
     for (const chunk of chunks) expected.push(await apart.receive(chunk))
     assert.deepEqual(answers, expected)
@@ -27,6 +27,7 @@ export const receivingTogether = rules(({ small, large }) => {
       chunks.map(() => 'stored'),
     )
     assert.equal(await textOf(together), await textOf(apart))
+    assert.deepEqual(rows, await together.heads())
   })
 
   small('each chunk gets its own answer, and a malformed one does not affect the others', async (t, open) => {
@@ -36,7 +37,7 @@ export const receivingTogether = rules(({ small, large }) => {
     const b1 = b.chunk([{ lamport: 1 }])
     const unsigned = Buffer.from(a2)
     unsigned[unsigned.indexOf('shoal/head') + 20] = 0
-    const answers = await store.receiveAll([
+    const { answers, rows } = await store.receiveAll([
       { bytes: a1 },
       { bytes: a1 },
       { bytes: unsigned },
@@ -57,6 +58,7 @@ export const receivingTogether = rules(({ small, large }) => {
       (await store.streams()).map(({ count }) => count),
       [4, 1],
     )
+    assert.deepEqual(rows, await store.heads())
   })
 
   small('a head before a chunk that is of another place is refused with its chunk', async (t, open) => {
@@ -64,7 +66,7 @@ export const receivingTogether = rules(({ small, large }) => {
     const stream = new ForgedStream()
     const [first, second, third] = range(1, 4).map((lamport) => stream.chunk([{ lamport }])) as [Buffer, Buffer, Buffer]
     await store.receive(first)
-    const answers = await store.receiveAll([
+    const { answers } = await store.receiveAll([
       { bytes: second, before: endOf(third) },
       { bytes: second, before: Buffer.from('no head') },
     ])
@@ -80,7 +82,7 @@ export const receivingTogether = rules(({ small, large }) => {
     const chunks = range(0, limits.nodesPerPeer + 1).map(() => new ForgedStream().chunk([{ lamport: 1 }]))
     const states: string[] = []
     for (let i = 0; i < chunks.length; i += limits.receivedChunks) {
-      const answers = await store.receiveAll(given(chunks.slice(i, i + limits.receivedChunks)), { from: 'a' })
+      const { answers } = await store.receiveAll(given(chunks.slice(i, i + limits.receivedChunks)), { from: 'a' })
       states.push(...answers.map(({ state }) => state))
     }
     assert.deepEqual(states, [...chunks.slice(1).map(() => 'stored'), 'refused'])
@@ -93,9 +95,9 @@ export const receivingTogether = rules(({ small, large }) => {
     await unchanged(store, async () => {
       await assert.rejects(store.receiveAll(given(chunks)), refused)
       await assert.rejects(store.receiveAll(given([Buffer.alloc(limits.receivedBytes + 1)])), refused)
-      assert.deepEqual(await store.receiveAll([]), [])
+      assert.deepEqual(await store.receiveAll([]), { answers: [], rows: [] })
     })
-    const stored = await store.receiveAll(given(chunks.slice(0, -1)))
-    assert.deepEqual(stored.at(-1), { state: 'stored', count: limits.receivedChunks })
+    const { answers } = await store.receiveAll(given(chunks.slice(0, -1)))
+    assert.deepEqual(answers.at(-1), { state: 'stored', count: limits.receivedChunks })
   })
 })

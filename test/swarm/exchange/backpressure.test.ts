@@ -21,7 +21,7 @@ class SlowNode {
     const slow = (list: (() => void)[], result: unknown) => () =>
       new Promise((resolve) => list.push(() => resolve(result)))
     const log = {
-      receiveAll: slow(this.stored, [{ state: 'known', count: 0 }]),
+      receiveAll: slow(this.stored, { answers: [{ state: 'known', count: 0 }], rows: [] }),
       headOf: async () => undefined,
       streamOf: async () => ({ number: 0, pruned: 0, count: 5 }),
       chunks: slow(this.read, [encodeChunk([Buffer.alloc(MiB)], rowOf(1, 5).head as Uint8Array)]),

@@ -8,10 +8,10 @@ import {
   ChunkSeries,
   type GivenChunk,
   type HeadPlace,
-  type MalformedChunk,
   type OwnHead,
   type PruneResult,
   type Received,
+  type ReceivedTogether,
   type ReceiveOptions,
   type RedactionResult,
   type StreamHead,
@@ -82,7 +82,7 @@ export class LinkedLog implements Replicated {
       threads,
       bytesVerifiedHere: tuning.bytesVerifiedAtOnce,
       store: (chunks, from, transfer) =>
-        this.#send('receiveVerified', [chunks, from], transfer) as Promise<(Received | MalformedChunk)[]>,
+        this.#send('receiveVerified', [chunks, from], transfer) as Promise<ReceivedTogether>,
     })
     port.on('message', (results: readonly CallResult[]) => {
       for (const { id, result, error } of results) this.#calls.settle(id, result, error && fromMessage(error))
@@ -102,7 +102,7 @@ export class LinkedLog implements Replicated {
   async receiveAll(
     chunks: readonly GivenChunk[],
     { from }: Pick<ReceiveOptions, 'from'> = {},
-  ): Promise<(Received | MalformedChunk)[]> {
+  ): Promise<ReceivedTogether> {
     if (this.#ended !== undefined) throw this.#ended
     return this.#receiving.receive(chunks, from)
   }

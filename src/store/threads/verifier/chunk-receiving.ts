@@ -3,7 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import { limits } from '../../../base/limits.ts'
 import { MalformedBytes, type TopicKind } from '../../../protocol/index.ts'
-import { type GivenChunk, type MalformedChunk, type Received, requireReceivable } from '../../../replication/index.ts'
+import { type GivenChunk, type Received, type ReceivedTogether, requireReceivable } from '../../../replication/index.ts'
 import { threadModule } from '../../../runtime/thread-module.ts'
 import type { VerifiedChunk } from '../../sqlite/index.ts'
 import { CalledThread } from '../calls/calls.ts'
@@ -16,7 +16,7 @@ type Store = (
   chunks: readonly VerifiedChunk[],
   from: string | undefined,
   transfer: readonly TransferListItem[],
-) => Promise<(Received | MalformedChunk)[]>
+) => Promise<ReceivedTogether>
 
 interface ChunkReceivingOptions {
   readonly kind: TopicKind
@@ -42,7 +42,7 @@ export class ChunkReceiving {
     this.#verifier = new CalledThread('verifier', module, { kind } satisfies VerifierData, { threads })
   }
 
-  async receive(given: readonly GivenChunk[], from: string | undefined): Promise<(Received | MalformedChunk)[]> {
+  async receive(given: readonly GivenChunk[], from: string | undefined): Promise<ReceivedTogether> {
     const bytes = requireReceivable(given)
     if (this.#pendingBytes + bytes > limits.pendingReceivedBytes)
       throw new ShoalError(
@@ -81,7 +81,7 @@ export class ChunkReceiving {
     chunks: readonly GivenChunk[],
     checked: readonly CheckedChunk[],
     from: string | undefined,
-  ): Promise<(Received | MalformedChunk)[]> {
+  ): Promise<ReceivedTogether> {
     assert(checked.length === chunks.length, 'every chunk is verified')
     const sound: VerifiedChunk[] = []
     for (const [i, result] of checked.entries())
@@ -91,14 +91,17 @@ export class ChunkReceiving {
       }
     const memory = sound.flatMap(({ bytes, packed }) => (packed === undefined ? [bytes] : [bytes, packed]))
     const transfer = memory.map(({ buffer }) => buffer as ArrayBuffer)
-    const stored = sound.length === 0 ? [] : await this.#store(sound, from, transfer)
-    const answers = stored.values()
-    return checked.map((result) => ('state' in result ? result : (answers.next().value as Received)))
+    const stored = sound.length === 0 ? { answers: [], rows: [] } : await this.#store(sound, from, transfer)
+    const answers = stored.answers.values()
+    return {
+      answers: checked.map((result) => ('state' in result ? result : (answers.next().value as Received))),
+      rows: stored.rows,
+    }
   }
 }
 
 /** The answer to a single chunk. Throws for a malformed one. */
-export function receivedOne([received]: readonly (Received | MalformedChunk)[]): Received {
+export function receivedOne({ answers: [received] }: ReceivedTogether): Received {
   assert(received !== undefined, 'every chunk has an answer')
   if (received.state === 'malformed') throw new MalformedBytes(received.reason)
   return received

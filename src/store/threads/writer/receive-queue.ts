@@ -1,4 +1,4 @@
-import type { MalformedChunk, Received } from '../../../replication/index.ts'
+import { type MalformedChunk, type Received, type ReceivedTogether, rowsOfChunks } from '../../../replication/index.ts'
 import type { DiskReporter } from '../../disk/disk-notice.ts'
 import type { LogWriter, VerifiedChunk } from '../../sqlite/index.ts'
 import { toMessage } from '../thread-messages.ts'
@@ -7,6 +7,7 @@ import type { Caller } from './writer-messages.ts'
 interface Task {
   readonly caller: Caller
   readonly id: number
+  readonly chunks: readonly VerifiedChunk[]
   readonly steps: Generator<void, (Received | MalformedChunk)[]>
 }
 
@@ -32,7 +33,7 @@ export class ReceiveQueue {
   }
 
   add(caller: Caller, id: number, chunks: readonly VerifiedChunk[], from: string | undefined): void {
-    this.#tasks.push({ caller, id, steps: this.#options.writer.receiveVerified(chunks, from) })
+    this.#tasks.push({ caller, id, chunks, steps: this.#options.writer.receiveVerified(chunks, from) })
   }
 
   /** Drops what a thread has sent that has ended. Commits that were done for it stay. */
@@ -44,14 +45,15 @@ export class ReceiveQueue {
   step(): () => void {
     const [task] = this.#tasks
     if (task === undefined) return nothing
-    const { caller, id, steps } = task
-    const { disk } = this.#options
+    const { caller, id, chunks, steps } = task
+    const { writer, disk } = this.#options
     try {
       const { done, value } = steps.next()
       if (done !== true) return nothing
       this.#tasks.shift()
       disk.succeeded('receive')
-      return () => caller.reply([{ id, result: value }])
+      const rows = rowsOfChunks(chunks, (key) => writer.headOf(key))
+      return () => caller.reply([{ id, result: { answers: value, rows } satisfies ReceivedTogether }])
     } catch (error) {
       this.#tasks.shift()
       disk.failed('receive', error)
