@@ -50,6 +50,8 @@ export interface HttpOptions {
   readonly sockets?: EventSockets
   /** Idle timeout of a request body. */
   readonly bodyTimeoutMs?: number
+  /** Called for each accepted connection, before its TLS handshake. */
+  readonly onConnection?: (socket: Socket) => void
   /** Called after each response. */
   readonly onResponse?: (status: number) => void
   /** The connections of all clients. Services that share them share one memory account. */
@@ -87,7 +89,8 @@ export class HttpService {
       // Some clients offer an upgrade to HTTP/2 (h2c) with every request. They accept an HTTP/1.1 response.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
-    const { connections, parseQueue } = this.#options
+    const { connections, parseQueue, onConnection } = this.#options
+    if (onConnection !== undefined) server.on('connection', onConnection)
     server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
       connections.add(socket),
     )

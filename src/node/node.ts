@@ -130,7 +130,8 @@ export class Node {
       log.debug('starting', { nodeId: node.id, cycle: node.startCounter, version: versionString })
       mayHaveServed = true
       const perPort = connectionLimits(available, metrics, log, clock)
-      const admin = adminPort({ ...operated, log: log.module('admin') }, options.api?.hosts)
+      const maxConnections = perPort.admin.max
+      const admin = adminPort({ ...operated, maxConnections, log: log.module('admin') }, options.api?.hosts)
       await listeners.open(options.endpoints, { api, ...admin }, perPort)
       await active.start()
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)

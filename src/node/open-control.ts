@@ -35,7 +35,7 @@ export function openControl({ key, ...parts }: Parts): Promise<ControlSocket | u
 
 /** The service of the admin port, and its certificate. */
 export function adminPort(
-  { key, ...parts }: Parts,
+  { key, ...parts }: Parts & { readonly maxConnections: number },
   hosts: readonly string[] = [],
 ): { admin: HttpService; certificate: () => ServerCertificate } {
   const admin = adminService({ ...parts, hosts, nodeId: nodeIdOf(key.publicKey) })

@@ -9,7 +9,7 @@ import { type Listening, listenOnAll } from '../../src/listening/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { Health } from '../../src/observability/health.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
-import { systemRuntime } from '../../src/runtime/system-runtime.ts'
+import { type Runtime, systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { Settings } from '../../src/settings/index.ts'
 import { connections } from './api.ts'
 import type { Answer, Asked } from './control.ts'
@@ -86,13 +86,18 @@ export interface AdminPort {
 export const node = new KeyPair(Buffer.alloc(32, 1))
 
 /** The admin port of a node that has settings, and nothing else. */
-export async function adminPort(t: TestContext, certificate?: ServerCertificate): Promise<AdminPort> {
+export async function adminPort(
+  t: TestContext,
+  certificate?: ServerCertificate,
+  given: Partial<Runtime> & { readonly maxConnections?: number } = {},
+): Promise<AdminPort> {
+  const runtime = { ...systemRuntime, ...given }
   const settings = await Settings.open(memoryLog(), systemRuntime.clock)
   const log: string[] = []
   const sink = { write: (line: string) => log.push(line), flush: async () => {} }
   const output = logOutput(textLine(false), sink, systemRuntime.clock)
   const service = adminService({
-    ...systemRuntime,
+    ...runtime,
     nodeId: nodeIdOf(node.publicKey),
     startCounter: 0,
     startedUnix: 0,
@@ -106,6 +111,7 @@ export async function adminPort(t: TestContext, certificate?: ServerCertificate)
     shutdown: () => {},
     events: () => assert.fail('no events'),
     connections: connections(),
+    maxConnections: given.maxConnections ?? 100,
     hosts: [],
     log: new Logger(output, 'admin'),
   })
