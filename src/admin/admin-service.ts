@@ -15,12 +15,13 @@ import type { Metrics } from '../observability/metrics.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { Access } from './access/access.ts'
 import { loopbackPeerUser } from './access/loopback-peer.ts'
+import { targetBelow } from './backup-target.ts'
 import { OpenResponses } from './open-responses.ts'
 import { operator } from './operator.ts'
 import { PortConnections } from './port-connections.ts'
 import { type AdminParts, controlRoutes, sessionRoutes, tokenOf } from './routes/index.ts'
 
-interface Parts extends Runtime, Omit<AdminParts, 'origin'> {
+interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget'> {
   readonly connections: Connections
   readonly log: Logger
   readonly metrics: Metrics
@@ -57,7 +58,7 @@ export function adminService(parts: Parts): HttpService {
     routes: [
       ...adminRoutes(health).map((route) => onLoopbackOr(userOf, route)),
       ...sessionRoutes(access, (call) => open.spare(call.response)),
-      ...controlRoutes({ ...parts, origin }),
+      ...controlRoutes({ ...parts, origin, backupTarget: targetBelow(parts.folder) }),
     ],
     authenticate,
     onConnection: (socket) => portConnections.add(socket),

@@ -1,4 +1,4 @@
-import type { ControlSocket } from '../admin/index.ts'
+import { type ControlSocket, StoreJobs } from '../admin/index.ts'
 import { Connections } from '../api/index.ts'
 import { clockProblem } from '../base/clock-error.ts'
 import { MemoryAccount } from '../client-memory/account.ts'
@@ -117,12 +117,16 @@ export class Node {
       const served = { ...shared, events, files, blobs, connections }
       const swarm = replicates ? () => active.snapshot : undefined
       const api = apiService(options.api ?? {}, { ...served, swarm, log: log.module('api') })
+      const openTopic = (): string | undefined => active.name
+      const nodeId = nodeIdOf(identity.key.publicKey)
       const operated = {
         ...served,
+        storeJobs: new StoreJobs({ ...served, nodeId, nodeDatabase: database, openTopic }),
         startedUnix: processStartSeconds(),
         recentLines: output.recent,
-        openTopic: () => active.name,
+        openTopic,
         inspect: () => inspected(identity.key, listeners.addresses, active.snapshot),
+        restartStore: () => active.restart(),
         shutdown: () => options.shutdown?.(),
       }
       control = await openControl({ ...operated, log: log.module('control') })

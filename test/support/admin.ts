@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, type RequestOptions, request } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import type { TestContext } from 'node:test'
-import { adminService } from '../../src/admin/index.ts'
+import { adminService, type StoreJobs } from '../../src/admin/index.ts'
 import type { ServerCertificate } from '../../src/api/index.ts'
 import { adminSignInMessage, formatPublicKey, KeyPair, type NodeId, nodeIdOf } from '../../src/identity/index.ts'
 import { type Listening, listenOnAll } from '../../src/listening/listen.ts'
@@ -106,8 +106,10 @@ export async function adminPort(
     health: new Health([]),
     metrics: new Metrics(),
     recentLines: output.recent,
+    storeJobs: {} as StoreJobs,
     openTopic: () => undefined,
     inspect: () => assert.fail('no swarm'),
+    restartStore: () => {},
     shutdown: () => {},
     events: () => assert.fail('no events'),
     connections: connections(),
