@@ -19,9 +19,10 @@ import { targetBelow } from './backup-target.ts'
 import { OpenResponses } from './open-responses.ts'
 import { operator } from './operator.ts'
 import { PortConnections } from './port-connections.ts'
+import { Relay } from './relay.ts'
 import { type AdminParts, controlRoutes, sessionRoutes, tokenOf } from './routes/index.ts'
 
-interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget'> {
+interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget' | 'relay'> {
   readonly connections: Connections
   readonly log: Logger
   readonly metrics: Metrics
@@ -58,7 +59,7 @@ export function adminService(parts: Parts): HttpService {
     routes: [
       ...adminRoutes(health).map((route) => onLoopbackOr(userOf, route)),
       ...sessionRoutes(access, (call) => open.spare(call.response)),
-      ...controlRoutes({ ...parts, origin, backupTarget: targetBelow(parts.folder) }),
+      ...controlRoutes({ ...parts, origin, backupTarget: targetBelow(parts.folder), relay: new Relay(timers) }),
     ],
     authenticate,
     onConnection: (socket) => portConnections.add(socket),

@@ -3,9 +3,10 @@ import type { Logger } from '../logging/index.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { anyTarget } from './backup-target.ts'
 import { operator } from './operator.ts'
+import { Relay } from './relay.ts'
 import { type AdminParts, controlRoutes } from './routes/index.ts'
 
-interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget'> {
+interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget' | 'relay'> {
   readonly connections: Connections
   readonly log: Logger
 }
@@ -14,7 +15,12 @@ interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget'> {
 export function controlService(parts: Parts): HttpService {
   const { connections, log, clock, timers } = parts
   return new HttpService({
-    routes: controlRoutes({ ...parts, origin: () => 'control socket', backupTarget: anyTarget }),
+    routes: controlRoutes({
+      ...parts,
+      origin: () => 'control socket',
+      backupTarget: anyTarget,
+      relay: new Relay(timers),
+    }),
     authenticate: () => operator,
     parseQueue: new ParseQueue(timers),
     connections,

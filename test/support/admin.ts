@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent, type RequestOptions, request } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import type { TestContext } from 'node:test'
-import { adminService, type StoreJobs } from '../../src/admin/index.ts'
+import { adminService, type Inspected, type StoreJobs } from '../../src/admin/index.ts'
 import type { ServerCertificate } from '../../src/api/index.ts'
 import { adminSignInMessage, formatPublicKey, KeyPair, type NodeId, nodeIdOf } from '../../src/identity/index.ts'
 import { type Listening, listenOnAll } from '../../src/listening/listen.ts'
@@ -89,7 +89,11 @@ export const node = new KeyPair(Buffer.alloc(32, 1))
 export async function adminPort(
   t: TestContext,
   certificate?: ServerCertificate,
-  given: Partial<Runtime> & { readonly maxConnections?: number } = {},
+  given: Partial<Runtime> & {
+    readonly maxConnections?: number
+    readonly inspect?: () => Inspected
+    readonly key?: KeyPair
+  } = {},
 ): Promise<AdminPort> {
   const runtime = { ...systemRuntime, ...given }
   const settings = await Settings.open(memoryLog(), systemRuntime.clock)
@@ -98,7 +102,7 @@ export async function adminPort(
   const output = logOutput(textLine(false), sink, systemRuntime.clock)
   const service = adminService({
     ...runtime,
-    nodeId: nodeIdOf(node.publicKey),
+    nodeId: nodeIdOf((given.key ?? node).publicKey),
     startCounter: 0,
     startedUnix: 0,
     folder: '/nowhere',
@@ -108,7 +112,7 @@ export async function adminPort(
     recentLines: output.recent,
     storeJobs: {} as StoreJobs,
     openTopic: () => undefined,
-    inspect: () => assert.fail('no swarm'),
+    inspect: given.inspect ?? (() => assert.fail('no swarm')),
     restartStore: () => {},
     shutdown: () => {},
     events: () => assert.fail('no events'),
