@@ -11,6 +11,7 @@ const roots: readonly string[] = [
   'files/thread/files-thread.ts',
   'events/query/query-thread.ts',
   'store/threads/calls/blob-thread.ts',
+  'store/threads/folder-job/folder-job-thread.ts',
   'store/threads/verifier/verifier-thread.ts',
   'swarm/thread/swarm-thread.ts',
   'store/threads/reader/reader-thread.ts',

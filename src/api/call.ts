@@ -17,6 +17,8 @@ export class Call implements BodyHolder {
   /** The raw query string, without the question mark. */
   readonly query: string | undefined
   readonly client: Client
+  /** The app that sent the request; undefined before it is authenticated. */
+  appId: string | undefined
   readonly #bodies: BodyReader
   readonly #parseQueue: ParseQueue
   /** Bytes charged to the connection. */

@@ -50,8 +50,10 @@ export interface HttpOptions {
   readonly sockets?: EventSockets
   /** Idle timeout of a request body. */
   readonly bodyTimeoutMs?: number
-  /** Called after each response. */
-  readonly onResponse?: (status: number) => void
+  /** Called for each accepted connection, before its TLS handshake. */
+  readonly onConnection?: (socket: Socket) => void
+  /** Called after each response, with the milliseconds from the head of the request to that of the response. */
+  readonly onResponse?: (status: number, ms: number) => void
   /** The connections of all clients. Services that share them share one memory account. */
   readonly connections: Connections
 }
@@ -87,7 +89,8 @@ export class HttpService {
       // Some clients offer an upgrade to HTTP/2 (h2c) with every request. They accept an HTTP/1.1 response.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
-    const { connections, parseQueue } = this.#options
+    const { connections, parseQueue, onConnection } = this.#options
+    if (onConnection !== undefined) server.on('connection', onConnection)
     server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
       connections.add(socket),
     )
@@ -140,13 +143,14 @@ export class HttpService {
     const started = this.#options.clock.steadyMs()
     const { request } = call
     const response = await this.#respond(call)
+    const respondedAt = this.#options.clock.steadyMs()
     call.refundAll()
     if (response === undefined) return
     // Without `100 Continue` a client may send its body or not, so the next bytes could be a body or a request.
     if (awaitsContinue(request) && !request.complete) call.response.shouldKeepAlive = false
     drain(request, this.#options.timers)
     const sent = await send(call, response, this.#options.cors?.headers(request.headers))
-    this.#options.onResponse?.(sent.status)
+    this.#options.onResponse?.(sent.status, respondedAt - started)
     this.#log(call, sent, started)
   }
 
@@ -178,6 +182,7 @@ export class HttpService {
     if (endpoint === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     const { headers } = call.request
     const app = endpoint.token ? this.#options.authenticate?.(call) : undefined
+    call.appId = app?.appId
     if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)
     if (endpoint.consumes !== undefined) checkJsonContent(headers, endpoint.consumes)
     if (!endpoint.token) return endpoint.handle(call)
@@ -215,10 +220,10 @@ export class HttpService {
     socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`)
   }
 
-  #log({ request, method, path }: Call, { status, refusal }: HttpResponse, started: number): void {
+  #log({ request, method, path, appId }: Call, { status, refusal }: HttpResponse, started: number): void {
     const { log, clock } = this.#options
     const remote = request.socket.remoteAddress
-    if (refusal !== undefined) this.#refusals.add(status, refusal, { method, path, remote })
+    if (refusal !== undefined) this.#refusals.add(status, refusal, { method, path, remote, appId })
     if (!log.isDebug) return
     log.debug('request', {
       method,

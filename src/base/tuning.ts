@@ -19,6 +19,8 @@ export const tuning = {
   pieceBytes: 512 * 1024,
   /** Flow control: unread bytes of results per query before the reader thread pauses it. */
   queryCreditBytes: 2 * 512 * 1024,
+  /** Milliseconds between two reports of the progress of a job on a data folder. */
+  progressMs: 100,
   /** Time slice of a query in milliseconds, before the scheduler switches to the next one. */
   sliceMs: 10,
   /** Time slice of reads for other nodes in milliseconds, before messages of other nodes are processed. */

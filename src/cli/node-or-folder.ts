@@ -44,6 +44,16 @@ export async function onNodeOrFolder<T>(
   }
 }
 
+/** Works on a data folder, locked against a node. */
+export function inStoppedFolder<T>(folder: string, work: (path: string) => T): T {
+  const opened = DataFolder.open(folder, { create: false })
+  try {
+    return work(opened.path)
+  } finally {
+    opened.close()
+  }
+}
+
 function inUse(path: string, { pid }: FolderLocked): ShoalError {
   const who = pid === undefined ? 'another process of shoal' : `the process ${pid}`
   const cause = `the data directory \`${path}\` is in use by ${who}, which does not answer on its control socket: a node that is starting or stopping, or another command such as \`shoal store verify\`. Try again when it has finished.`

@@ -104,6 +104,11 @@ export function nodeArgument(named: NamedNode): string {
   return 'folder' in address ? `--working-dir ${quoted(resolve(address.folder))}` : quoted(named.node ?? '')
 }
 
+/** Whether a node is named by its data folder: then it is on this machine. */
+export function namesFolder(named: NamedNode): boolean {
+  return 'folder' in addressOf(named)
+}
+
 function addressOf({ folder, node }: NamedNode): NodeAddress {
   return node === undefined ? { folder } : parseNodeAddress(node, DataFolder.exists)
 }

@@ -13,9 +13,11 @@ import {
   onNode,
   workingDir,
 } from './command.ts'
+import type { ChangedNode } from './commands/node-settings.ts'
 
 const scopeHelp = 'path of a setting, like /swarm/topic; / is everything'
 const valueHelp = 'JSON or YAML; @file reads a file, @- the standard input'
+const forceHelp = 'also when it removes the last authorized user, so that the node can be claimed again'
 const revisionHelp = 'number of the revision; 0 for the defaults'
 
 export function settingsCommand(finish: Finish): Command {
@@ -63,7 +65,8 @@ function nodeCommands(finish: Finish): Command[] {
     onNode(
       leaf('set', 'replace the settings at a scope, of a running or stopped node')
         .argument('<scope>', scopeHelp, parseScope)
-        .argument('<value>', valueHelp),
+        .argument('<value>', valueHelp)
+        .option('--force', forceHelp),
     )
       .addHelpText(
         'after',
@@ -75,32 +78,29 @@ function nodeCommands(finish: Finish): Command[] {
       )
       .action(
         done(finish, async (options, scope, value, at) =>
-          (await node()).setSettings(namedNode(options, at), scope as Scope, String(value)),
+          (await node()).setSettings(changedNode(options, at), scope as Scope, String(value)),
         ),
       ),
     onNode(
-      leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node').argument(
-        '<scope>',
-        scopeHelp,
-        parseScope,
-      ),
+      leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node')
+        .argument('<scope>', scopeHelp, parseScope)
+        .option('--force', forceHelp),
     )
       .addHelpText('after', examples(['shoal settings unset /swarm/topic', 'back to the default']))
       .action(
         done(finish, async (options, scope, at) =>
-          (await node()).unsetSettings(namedNode(options, at), scope as Scope),
+          (await node()).unsetSettings(changedNode(options, at), scope as Scope),
         ),
       ),
     onNode(
-      leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node').argument(
-        '<revision>',
-        revisionHelp,
-      ),
+      leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node')
+        .argument('<revision>', revisionHelp)
+        .option('--force', forceHelp),
     )
       .addHelpText('after', examples(['shoal settings rollback 3', 'store revision 3 again, as the newest one']))
       .action(
         done(finish, async (options, revision, at) =>
-          (await node()).rollbackSettings(namedNode(options, at), String(revision)),
+          (await node()).rollbackSettings(changedNode(options, at), String(revision)),
         ),
       ),
   ]
@@ -158,6 +158,10 @@ function localCommand(finish: Finish): Command {
       ),
   )
   return local
+}
+
+function changedNode(options: { readonly [name: string]: unknown }, at: unknown): ChangedNode {
+  return { ...namedNode(options, at), force: options['force'] === true }
 }
 
 function commands(): Promise<typeof import('./commands/settings.ts')> {

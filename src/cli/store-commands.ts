@@ -5,13 +5,22 @@ import { done, examples, type Finish, folderOf, group, leaf, namedNode, onNode, 
 export function storeCommand(finish: Finish): Command {
   const store = group('store', 'verify, measure, back up and restore the data of a node')
   const commands = () => import('./commands/store.ts')
+  const jobs = () => import('./commands/store-jobs.ts')
   store.addCommand(
-    leaf(
-      'verify',
-      'read every byte: identity, settings, events, files and blobs, with checksums, hash chains and signatures',
+    onNode(
+      leaf(
+        'verify',
+        'read every byte: identity, settings, events, files and blobs, with checksums, hash chains and signatures; the node may be running',
+      ),
     )
-      .addOption(workingDir())
-      .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal store verify', 'of the node in ./shoal-data'],
+          ['shoal store verify press7.local', 'of the node on another machine, with your user key'],
+        ),
+      )
+      .action(done(finish, async (options, node) => (await jobs()).verifyStore(namedNode(options, node)))),
   )
   store.addCommand(
     onNode(leaf('stats', 'print the number of events and files, and their disk usage; the node may be running'))
@@ -25,11 +34,23 @@ export function storeCommand(finish: Finish): Command {
       .action(done(finish, async (options, node) => (await commands()).storeStats(namedNode(options, node)))),
   )
   store.addCommand(
-    leaf('backup', 'back up events, files, identity and settings to a new folder')
-      .argument('<target>', 'folder to create')
-      .addOption(workingDir())
+    onNode(
+      leaf('backup', 'back up events, files, identity and settings to a new folder; the node may be running').argument(
+        '<target>',
+        'folder to create; with an address a name below `backups` in the data folder of the node',
+      ),
+    )
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal store backup /mnt/usb/press7', 'of the node in ./shoal-data'],
+          ['shoal store backup before-update press7.local', 'on the machine of that node, with your user key'],
+        ),
+      )
       .action(
-        done(finish, async (options, target) => (await commands()).backupStore(folderOf(options), String(target))),
+        done(finish, async (options, target, node) =>
+          (await jobs()).backupStore(namedNode(options, node), String(target)),
+        ),
       ),
   )
   store.addCommand(

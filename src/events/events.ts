@@ -39,7 +39,7 @@ export interface EventsOptions {
   /** By stream, the highest offset that another node is known to have; none while there are no other nodes. */
   readonly peerOffsets?: () => OffsetMap
   /** Called with the number of events after each publish. */
-  readonly published?: (events: number) => void
+  readonly published?: (events: number, ms: number) => void
 }
 
 /** The offsets of all streams, on this node and on others. */
@@ -114,10 +114,13 @@ export class Events {
   /** Stores the events of a publish request. Returns the JSON of the response. */
   async publish(appId: string, body: Buffer): Promise<string | Buffer<ArrayBuffer>> {
     if (appId !== nodeAppId) this.#publishes++
+    const { clock } = this.#options
+    const started = clock.steadyMs()
     try {
       const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
       this.#clock.succeeded()
-      this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))
+      const events = appended.runs.reduce((sum, { count }) => sum + count, 0)
+      this.#options.published?.(events, clock.steadyMs() - started)
       return publishedJson(this.#options.node, appended)
     } catch (error) {
       if (error instanceof ShoalError && error.code === 'ERR_CLOCK') this.#clock.failed(error.message)

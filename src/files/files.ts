@@ -234,6 +234,19 @@ export class Files {
     return this.#thread.call('usage', [])
   }
 
+  /** Runs work that reads a snapshot of the blocks from their files. */
+  async whileHeld<T>(work: () => Promise<T>): Promise<T> {
+    await this.#thread.call('holdSlots', [])
+    const worked = work()
+    const [isHeld] = await Promise.all([
+      worked.catch(() => {}).then(() => this.#thread.call('releaseSlots', [])),
+      worked,
+    ])
+    // A files thread that was started again meanwhile has not held them.
+    if (!isHeld) throw failure('ERR_SHUTTING_DOWN', {})
+    return await worked
+  }
+
   async close(): Promise<void> {
     this.#options.timers.clear(this.#timer)
     this.#subscription.close()

@@ -14,6 +14,11 @@ export class ConnectionLimit {
     this.#refused = refused
   }
 
+  /** Open connections. */
+  get open(): number {
+    return this.#open
+  }
+
   add(server: Server): void {
     this.#servers.set(server, 0)
     this.#divide()

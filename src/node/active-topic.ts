@@ -80,6 +80,11 @@ export class ActiveTopic {
     restarts.change(settings.document.swarm)
   }
 
+  /** Closes and opens all parts of the topic and the swarm, in the background. */
+  restart(): void {
+    this.#restarts?.restart()
+  }
+
   /** Ends a change of the topic, and all queries and subscriptions; publishing goes on. */
   async stopReading(): Promise<void> {
     this.#unsubscribe()
@@ -112,7 +117,8 @@ export class ActiveTopic {
     const { health, log, leaving } = this.#options
     const { topic } = to
     // A failed change is repeated silently.
-    if (this.#topic !== undefined) log.info(`changing to the topic '${topic}'`)
+    const current = this.#topic?.name
+    if (current !== undefined) log.info(current === topic ? 'restarting the store' : `changing to the topic '${topic}'`)
     health.set('Events', 'starting', `the node changes to the topic '${topic}'`)
     this.#refuse(topic, 'the node changes to it')
     leaving()

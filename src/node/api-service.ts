@@ -16,7 +16,7 @@ import type { Files } from '../files/index.ts'
 import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
 import type { Logger } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
-import type { Metrics } from '../observability/metrics.ts'
+import { durationBuckets, type Metrics } from '../observability/metrics.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Settings } from '../settings/index.ts'
 import { addSwarmMetrics } from './swarm-metrics.ts'
@@ -85,6 +85,13 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const cors = new Cors(corsOrigins)
   const parseQueue = new ParseQueue(timers)
   const failed = (kind: string): void => socketErrors.add(1, kind)
+  const duration = metrics.histogram(
+    'shoal_http_request_duration_seconds',
+    'Seconds from the head of a request to the API to that of its response.',
+    durationBuckets,
+  )
+  const sockets = new EventSockets({ events, tokens, hosts: allowed, cors, log, timers, parseQueue, failed })
+  metrics.gauge('shoal_sockets_open', 'Open WebSockets.', () => ({ value: sockets.count }))
   return new HttpService({
     routes,
     log,
@@ -93,10 +100,13 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     parseQueue,
     authenticate: (call) => authenticate(tokens, call),
     hosts: allowed,
-    sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, timers, parseQueue, failed }),
+    sockets,
     cors,
     websites: new Websites(files, tokens, domains),
-    onResponse: (status) => requests.add(1, status),
+    onResponse: (status, ms) => {
+      requests.add(1, status)
+      duration.observe(ms / 1000)
+    },
     connections,
   })
 }

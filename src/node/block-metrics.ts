@@ -1,10 +1,7 @@
 import { tuning } from '../base/tuning.ts'
 import type { Files } from '../files/index.ts'
-import type { Metrics } from '../observability/metrics.ts'
+import { durationBuckets, type Metrics } from '../observability/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
-
-/** Histogram buckets in seconds, from a lookup to a large eviction. */
-const durations = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** Metrics of the blocks of files, with the names of the reference. They outlive a topic. */
 export class BlockMetrics {
@@ -12,18 +9,23 @@ export class BlockMetrics {
   /** By type. */
   readonly #calls = new Map<string, number>()
   readonly #histogram: ReturnType<Metrics['histograms']>
-  #count: number | undefined
+  #usage: { readonly blocks: number; readonly bytes: number } | undefined
   #countedAt = Number.NEGATIVE_INFINITY
   #files: Pick<Files, 'usage'> | undefined
 
   constructor(metrics: Metrics, clock: Clock) {
     this.#clock = clock
     const help = 'Seconds that calls to the store of blocks of files took, by type.'
-    this.#histogram = metrics.histograms('block_store_query_duration', help, durations, 'type')
+    this.#histogram = metrics.histograms('block_store_query_duration', help, durationBuckets, 'type')
     metrics.counted('block_store_queries_total', 'Calls to the store of blocks of files, by type.', () => {
       return [...this.#calls].map(([type, value]) => ({ labels: { type }, value }))
     })
-    metrics.gauge('block_store_block_count', 'Blocks of files, as they were counted last.', () => this.#sample())
+    metrics.gauge('block_store_block_count', 'Blocks of files, as they were counted last.', () =>
+      this.#sample('blocks'),
+    )
+    metrics.gauge('shoal_files_bytes', 'Bytes of blocks of files, as they were counted last.', () =>
+      this.#sample('bytes'),
+    )
   }
 
   /** The files of the open topic, whose blocks are counted. */
@@ -38,18 +40,18 @@ export class BlockMetrics {
   }
 
   /** The last count. A newer one is begun for the next collection. */
-  #sample(): { readonly value: number } | undefined {
+  #sample(of: 'blocks' | 'bytes'): { readonly value: number } | undefined {
     const now = this.#clock.steadyMs()
     if (this.#files !== undefined && now - this.#countedAt >= tuning.blockCountMs) {
       this.#countedAt = now
       // A failure of the files thread is reported by the thread itself.
       this.#files.usage().then(
-        ({ blocks }) => {
-          this.#count = blocks
+        (usage) => {
+          this.#usage = usage
         },
         () => {},
       )
     }
-    return this.#count === undefined ? undefined : { value: this.#count }
+    return this.#usage === undefined ? undefined : { value: this.#usage[of] }
   }
 }

@@ -29,7 +29,12 @@ export function connectionLimits(
       })
     })
   }
-  return { api: limitOf('api'), admin: limitOf('admin'), swarm: limitOf('swarm') }
+  const perPort = { api: limitOf('api'), admin: limitOf('admin'), swarm: limitOf('swarm') }
+  // The swarm counts its connections by itself.
+  metrics.gauges('shoal_connections_open', 'Open connections, by port.', () =>
+    (['api', 'admin'] as const).map((listener) => ({ labels: { listener }, value: perPort[listener].open })),
+  )
+  return perPort
 }
 
 /** The number of connections that the limit of open files allows; warns when it is low, throws when it is too low. */

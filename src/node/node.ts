@@ -1,4 +1,4 @@
-import type { ControlSocket } from '../admin/index.ts'
+import { type ControlSocket, StoreJobs } from '../admin/index.ts'
 import { Connections } from '../api/index.ts'
 import { clockProblem } from '../base/clock-error.ts'
 import { MemoryAccount } from '../client-memory/account.ts'
@@ -11,7 +11,7 @@ import { type Clock, processStartSeconds } from '../runtime/clock.ts'
 import { type Runtime, systemRuntime } from '../runtime/system-runtime.ts'
 import { versionString } from '../runtime/version.ts'
 import { clampSettings, publicSwarmKey, Settings, type SettingsDocument } from '../settings/index.ts'
-import { DataFolder, NodeDatabase, type StoreDamage, topicFiles } from '../store/index.ts'
+import { DataFolder, diskSpace, NodeDatabase, type StoreDamage, topicFiles } from '../store/index.ts'
 import { ActiveTopic } from './active-topic.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { BackgroundErrors } from './background-errors.ts'
@@ -22,6 +22,7 @@ import { EventMetrics } from './event-metrics.ts'
 import { inspected } from './inspect.ts'
 import { type Addresses, checkAddresses, type Endpoints, Listeners } from './listeners.ts'
 import { adminPort, openControl } from './open-control.ts'
+import { reportStart } from './report-start.ts'
 import { ThreadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
@@ -87,7 +88,7 @@ export class Node {
       const settings = await openSettings(database, clock, log)
       applySettings(settings, options, log)
       const identity = database.beginStart(runtime.random, topicFiles(folder.path))
-      const metrics = metricsOf(identity, settings, options.output)
+      const metrics = metricsOf(identity, settings, options.output, folder.path)
       health.check('Clock', () => clockProblem(clock.now()))
       reports = reportsOf({ ...runtime, health, metrics, log })
       const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
@@ -117,12 +118,16 @@ export class Node {
       const served = { ...shared, events, files, blobs, connections }
       const swarm = replicates ? () => active.snapshot : undefined
       const api = apiService(options.api ?? {}, { ...served, swarm, log: log.module('api') })
+      const openTopic = (): string | undefined => active.name
+      const nodeId = nodeIdOf(identity.key.publicKey)
       const operated = {
         ...served,
+        storeJobs: new StoreJobs({ ...served, nodeId, nodeDatabase: database, openTopic }),
         startedUnix: processStartSeconds(),
         recentLines: output.recent,
-        openTopic: () => active.name,
+        openTopic,
         inspect: () => inspected(identity.key, listeners.addresses, active.snapshot),
+        restartStore: () => active.restart(),
         shutdown: () => options.shutdown?.(),
       }
       control = await openControl({ ...operated, log: log.module('control') })
@@ -130,9 +135,11 @@ export class Node {
       log.debug('starting', { nodeId: node.id, cycle: node.startCounter, version: versionString })
       mayHaveServed = true
       const perPort = connectionLimits(available, metrics, log, clock)
-      const admin = adminPort({ ...operated, log: log.module('admin') }, options.api?.hosts)
+      const maxConnections = perPort.admin.max
+      const admin = adminPort({ ...operated, maxConnections, log: log.module('admin') }, options.api?.hosts)
       await listeners.open(options.endpoints, { api, ...admin }, perPort)
       await active.start()
+      reportStart(node, log)
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {
@@ -204,7 +211,7 @@ function reportsOf({ log, ...parts }: Runtime & { health: Health; metrics: Metri
 }
 
 /** The metrics of the node; node ID and display name are constant labels. */
-function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput): Metrics {
+function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput, folder: string): Metrics {
   const nodeId = nodeIdOf(key.publicKey)
   const metrics = new Metrics(() => ({ node_id: nodeId, display_name: settings.document.admin.displayName }))
   const info = { labels: { version: versionString }, value: 1 }
@@ -212,6 +219,9 @@ function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput
   metrics.counted('shoal_log_lines_total', 'Log lines, by level.', () =>
     (['ERROR', 'WARN'] as const).map((level) => ({ labels: { level }, value: written.get(level) ?? 0 })),
   )
+  metrics.gauge('shoal_disk_free_bytes', 'Free bytes on the disk of the data folder.', () => ({
+    value: diskSpace(folder).free,
+  }))
   addProcessMetrics(metrics, processStartSeconds())
   return metrics
 }

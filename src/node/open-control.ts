@@ -1,4 +1,4 @@
-import { adminService, ControlSocket, controlService, type Inspected } from '../admin/index.ts'
+import { adminService, ControlSocket, controlService, type Inspected, type StoreJobs } from '../admin/index.ts'
 import type { Connections, HttpService, ServerCertificate } from '../api/index.ts'
 import type { Events } from '../events/index.ts'
 import { type KeyPair, nodeCertificate, nodeIdOf } from '../identity/index.ts'
@@ -21,7 +21,9 @@ interface Parts extends Runtime {
   readonly recentLines: RecentLines
   readonly log: Logger
   readonly inspect: () => Inspected
+  readonly storeJobs: StoreJobs
   readonly openTopic: () => string | undefined
+  readonly restartStore: () => void
   /** Stops the node, in the background. */
   readonly shutdown: () => void
 }
@@ -35,7 +37,7 @@ export function openControl({ key, ...parts }: Parts): Promise<ControlSocket | u
 
 /** The service of the admin port, and its certificate. */
 export function adminPort(
-  { key, ...parts }: Parts,
+  { key, ...parts }: Parts & { readonly maxConnections: number },
   hosts: readonly string[] = [],
 ): { admin: HttpService; certificate: () => ServerCertificate } {
   const admin = adminService({ ...parts, hosts, nodeId: nodeIdOf(key.publicKey) })

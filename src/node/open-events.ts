@@ -74,7 +74,10 @@ function eventsOf(store: SqliteEventStore, gate: OwnStreamsGate | undefined, par
       // The node's own queries are not measured.
       return request.appId === nodeAppId ? reading : eventMetrics.readings.measured(job, reading)
     },
-    published: (count) => eventMetrics.published.add(count),
+    published: (count, ms) => {
+      eventMetrics.published.add(count)
+      eventMetrics.publishing.observe(ms / 1000)
+    },
     clockDoubted: (detail) => (detail === undefined ? health.resolve('Retention') : health.report('Retention', detail)),
   })
 }

@@ -34,6 +34,8 @@ export class Restarts {
   #work: Promise<void> | undefined
   #retry: Timer | undefined
   #isStopped = false
+  /** Whether a restart was asked for that has not begun. */
+  #isAsked = false
 
   constructor(running: Membership, steps: RestartSteps, timers: Timers) {
     this.#running = running
@@ -46,6 +48,12 @@ export class Restarts {
     // Other settings do not repeat a failed restart.
     if (restartFor(this.#wanted, { topic, swarmKey }) === undefined) return
     this.#wanted = { topic, swarmKey }
+    this.#begin()
+  }
+
+  /** Closes and opens all parts of the topic, once more after a restart that runs. */
+  restart(): void {
+    this.#isAsked = true
     this.#begin()
   }
 
@@ -66,6 +74,7 @@ export class Restarts {
   async #restart(): Promise<void> {
     for (let step = this.#next(); step !== undefined; step = this.#next()) {
       const wanted = this.#wanted
+      this.#isAsked = false
       try {
         await this.#steps[step](wanted)
         this.#running = wanted
@@ -80,6 +89,7 @@ export class Restarts {
   }
 
   #next(): keyof RestartSteps | undefined {
-    return this.#isStopped ? undefined : restartFor(this.#running, this.#wanted)
+    if (this.#isStopped) return undefined
+    return this.#isAsked ? 'changeTopic' : restartFor(this.#running, this.#wanted)
   }
 }

@@ -107,6 +107,11 @@ export class Metrics {
     this.#metrics.push({ name, help, type: 'gauge', samples })
   }
 
+  /** A gauge with a sample per label value. Callers have to keep their number low. */
+  gauges(name: string, help: string, samples: () => Iterable<Sample>): void {
+    this.#metrics.push({ name, help, type: 'gauge', samples })
+  }
+
   /** A counter whose values are kept elsewhere and read on collection. */
   counted(name: string, help: string, samples: () => Iterable<Sample>): void {
     this.#metrics.push({ name, help, type: 'counter', samples })
@@ -174,6 +179,9 @@ function labelsText(labels: MetricLabels): string {
 function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 }
+
+/** Histogram buckets in seconds, from a cached answer to one that takes too long. */
+export const durationBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** The standard process metrics of Prometheus. */
 export function addProcessMetrics(metrics: Metrics, startSeconds: number): void {

@@ -1,5 +1,5 @@
 import { assert } from '../base/assert.ts'
-import { failure } from '../base/errors.ts'
+import { failure, ShoalError } from '../base/errors.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { complete } from './document.ts'
 import { clone, equal, type Json, type JsonObject } from './json.ts'
@@ -27,6 +27,8 @@ export interface ChangeOptions {
   readonly ifRevision?: number | undefined
   /** Validates the change, and stores nothing. */
   readonly dryRun?: boolean
+  /** Refuses a change that leaves no authorized user, when there is one. */
+  readonly keepsUser?: boolean
 }
 
 export type Change =
@@ -221,6 +223,7 @@ export class Settings {
     const before = this.#current.document
     const document = checked(make(before))
     const after = complete(document)
+    if (options.keepsUser === true) requireUser(complete(before), after)
     const changed = { value: valueAt(after, scope), paths: changedPaths(complete(before), after) }
     const isStored = equal(document, before) && this.#current.revision > 0 && this.#current.revision === this.#newest
     if (options.dryRun !== true && !isStored) this.#store(scope, options.origin, document)
@@ -259,4 +262,13 @@ export class Settings {
       }
     }
   }
+}
+
+function requireUser(before: JsonObject, after: JsonObject): void {
+  const hasUser = ({ admin }: JsonObject): boolean => (admin as SettingsDocument['admin']).authorizedUsers.length > 0
+  if (hasUser(before) && !hasUser(after))
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      'This removes the last authorized user: without one the node can be claimed again. The parameter `force=true`, or `--force` on the command line, does it.',
+    )
 }

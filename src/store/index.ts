@@ -25,7 +25,9 @@ export type { DiskNotice, DiskWork } from './disk/disk-notice.ts'
 export { makeFolders } from './disk/make-folders.ts'
 export { type DiskSync, diskSync } from './disk/sync.ts'
 export { checkWal, type StoreDamage } from './disk/wal-check.ts'
+export { backupTopics, copyIdentity, copyStoppedIdentity } from './folder/backup-folder.ts'
 export { DataFolder } from './folder/data-folder.ts'
+export type { FolderProgress, FolderStep } from './folder/folder-progress.ts'
 export { folderStats, type TopicStats } from './folder/folder-stats.ts'
 export { accessDenied, FolderLocked, lockHolder } from './folder/lock.ts'
 export { type NewIdentity, replaceIdentity } from './folder/new-identity.ts'
@@ -43,7 +45,7 @@ export {
   topicsFolder,
 } from './folder/topic-files.ts'
 export { deleteTopic, topicSizes } from './folder/topics.ts'
-export { type TopicReport, verifyFolder } from './folder/verify-folder.ts'
+export { type TopicReport, type Verified, verifyFolder } from './folder/verify-folder.ts'
 export type {
   Appended,
   AppendedFrames,
@@ -87,6 +89,7 @@ export {
 } from './sqlite/index.ts'
 export { CalledThread, type DiskUse, type LinkTarget, serveCalls } from './threads/calls/calls.ts'
 export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
+export { backUpInThread, type FolderJob, verifyInThread } from './threads/folder-job/run-folder-job.ts'
 export type { LogLink } from './threads/link/log-link.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
 export { type EventStoreOptions, SqliteEventStore } from './threads/sqlite-event-store.ts'

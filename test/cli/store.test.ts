@@ -163,13 +163,20 @@ test('verify reports a corrupted block and a missing block of a file', async (t)
   assert.match(stderr, /topic 'default-topic': the upload bafy\w+ lacks 1 blocks/)
 })
 
-test('verify on a running node fails with the lock, and stats of an empty store says so', async (t) => {
+test('verify and backup work on a running node, and stats of an empty store says so', async (t) => {
   const path = join(temporaryFolder(t), 'data')
   await shoal(t, ['settings', 'local', 'init', '--working-dir', path])
   assert.equal((await shoal(t, ['store', 'stats', '--working-dir', path])).stdout, 'There are no events yet.\n')
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', path])
   await run.api()
-  const { code, stderr } = await shoal(t, ['store', 'verify', '--working-dir', path])
-  assert.equal(code, 1)
-  assert.match(stderr, /^\[ERR_IO\]: Error: data directory .* is locked by another shoal process/)
+  assert.match(
+    (await shoal(t, ['store', 'verify', '--working-dir', path])).stdout,
+    /^topic 'default-topic': \d+ events in 1 streams and 0 segments: intact/,
+  )
+  const copy = join(path, '../copy')
+  const backup = await shoal(t, ['store', 'backup', copy, '--working-dir', path, '--json'])
+  assert.deepEqual(JSON.parse(backup.stdout), { code: 'OK', result: { target: copy, topics: 1 } })
+  assert.equal((await shoal(t, ['store', 'verify', '--working-dir', copy])).code, 0)
+  const again = await shoal(t, ['store', 'backup', copy, '--working-dir', path])
+  assert.match(again.stderr, /^\[ERR_INVALID_INPUT\] Error: .* exists already/)
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { acceptRestored, backupStore } from '../../src/cli/commands/store.ts'
+import { acceptRestored } from '../../src/cli/commands/store.ts'
+import { backupStore } from '../../src/cli/commands/store-jobs.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { json, startNode, type TestNode } from '../support/node.ts'
 
@@ -18,7 +19,7 @@ async function restoredFolder(t: TestContext): Promise<string> {
   const node = await startNode(t, join(folder, 'data'))
   assert.equal((await publish(node)).status, 200)
   await node.node.stop('NODE_STOPPED_BY_HOST')
-  await backupStore(join(folder, 'data'), join(folder, 'backup'))
+  await backupStore({ folder: join(folder, 'data') }, join(folder, 'backup'))
   return join(folder, 'backup')
 }
 

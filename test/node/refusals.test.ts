@@ -15,7 +15,7 @@ async function linesLike(log: readonly string[], pattern: RegExp, count: number)
   )
 }
 
-test('refused requests are logged at INFO, once per reason, without tokens or bodies', async (t) => {
+test('refused requests are logged at INFO, once per reason, with the app, without tokens or bodies', async (t) => {
   const { url, call, token, log } = await startNode(t)
   const forged = Buffer.from(token, 'base64')
   forged.writeUInt8(forged.readUInt8(forged.length - 1) ^ 1, forged.length - 1)
@@ -37,13 +37,13 @@ test('refused requests are logged at INFO, once per reason, without tokens or bo
   const lines = await linesLike(log, /request refused/, refused.length)
   const at = (method: string, path: string) => `method=${method} path=${path} remote=127.0.0.1`
   assert.deepEqual(lines, [
-    `INFO api: request refused: 404 ERR_NOT_FOUND ${at('GET', '/api/v1/auth')}`,
-    `INFO api: request refused: 401 ERR_MISSING_AUTH_HEADER ${at('GET', '/api/v2/events/offsets')}`,
-    `INFO api: request refused: 401 ERR_TOKEN_UNAUTHORIZED ${at('GET', '/api/v2/events/offsets')}`,
-    `INFO api: request refused: 401 ERR_TOKEN_INVALID ${at('GET', '/api/v2/events/offsets')}`,
+    `INFO api: request refused: 404 ERR_NOT_FOUND ${at('GET', '/api/v1/auth')} reason="an unknown path"`,
+    `INFO api: request refused: 401 ERR_MISSING_AUTH_HEADER ${at('GET', '/api/v2/events/offsets')} reason="a request without a token"`,
+    `INFO api: request refused: 401 ERR_TOKEN_UNAUTHORIZED ${at('GET', '/api/v2/events/offsets')} reason="a token that was not signed by this node"`,
+    `INFO api: request refused: 401 ERR_TOKEN_INVALID ${at('GET', '/api/v2/events/offsets')} reason="a malformed token"`,
     `INFO api: request refused: 403 CORS ${at('OPTIONS', '/api/v2/events/offsets')}`,
-    `INFO api: request refused: 400 ERR_BAD_REQUEST ${at('POST', '/api/v2/events/publish')}`,
-    `INFO api: request refused: 405 ERR_METHOD_NOT_ALLOWED ${at('DELETE', '/api/v2/events/publish')}`,
+    `INFO api: request refused: 400 ERR_BAD_REQUEST ${at('POST', '/api/v2/events/publish')} app=com.example.test reason="a malformed request"`,
+    `INFO api: request refused: 405 ERR_METHOD_NOT_ALLOWED ${at('DELETE', '/api/v2/events/publish')} reason="a known path with an unsupported method"`,
   ])
   for (const text of ['secret', 'access_token', token.slice(0, 40)]) assert.ok(!log.join('').includes(text), text)
 })
@@ -53,7 +53,10 @@ test('a refused WebSocket is logged without its token', async (t) => {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v2/events?some-secret`)
   await new Promise((resolve) => socket.addEventListener('error', resolve))
   const [line] = await linesLike(log, /request refused/, 1)
-  assert.equal(line, 'INFO api: request refused: 401 ERR_TOKEN_INVALID method=GET path=/api/v2/events remote=127.0.0.1')
+  assert.equal(
+    line,
+    'INFO api: request refused: 401 ERR_TOKEN_INVALID method=GET path=/api/v2/events remote=127.0.0.1 reason="a malformed token"',
+  )
 })
 
 test('successful requests and readiness checks are not logged at INFO', async (t) => {

@@ -134,3 +134,30 @@ test('a stop waits for the restart that runs, and no other one starts', async ()
   await stopped
   assert.deepEqual([done.length, isBusy()], [1, false])
 })
+
+test('a restart that is asked for closes and opens the same topic, also after one that runs', async () => {
+  const { timers } = virtualRuntime()
+  const done: string[] = []
+  let end = (): void => {}
+  const step = (name: string) => (to: Membership) =>
+    new Promise<void>((resolve) => {
+      end = () => {
+        end = () => {}
+        done.push(`${name} ${to.topic}`)
+        resolve()
+      }
+    })
+  const restarts = new Restarts(first, { changeTopic: step('topic'), restartSwarm: step('swarm') }, timers)
+  const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
+  restarts.restart()
+  restarts.restart()
+  for (let i = 0; i < 3; i++) {
+    end()
+    await settle()
+  }
+  // The first asked for was running when the second was asked for.
+  assert.deepEqual(done, ['topic a', 'topic a'])
+  await restarts.stop()
+  restarts.restart()
+  assert.equal(done.length, 2)
+})

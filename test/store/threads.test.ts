@@ -6,7 +6,7 @@ import { MessageChannel, type Worker } from 'node:worker_threads'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
+import { logStats, SqliteEventStore } from '../../src/store/index.ts'
 import { SharedCounts } from '../../src/store/sqlite/index.ts'
 import { PostSignal } from '../../src/store/threads/post-signal.ts'
 import { newLink } from '../../src/store/threads/reader/reader-link.ts'
@@ -51,33 +51,6 @@ test('events of concurrent appends are stored at the offsets that the append res
     (await store.streams()).map(({ count, own }) => [count, own]),
     [[total, true]],
   )
-})
-
-test('a backup during appends is a consistent snapshot that passes verification', async (t) => {
-  const folder = temporaryFolder(t)
-  const store = await SqliteEventStore.open({
-    runtime: systemRuntime,
-    file: join(folder, 'log.db'),
-    topic: 't',
-    kind: 'live',
-    key: KeyPair.generate(systemRandom),
-  })
-  t.after(() => store.close())
-  await store.append(request(5000, 0))
-  let isDone = false
-  const backup = store.backup(join(folder, 'copy.db')).finally(() => {
-    isDone = true
-  })
-  let appended = 5000
-  while (!isDone) {
-    await store.append(request(100, appended))
-    appended += 100
-  }
-  await backup
-  const { problems, events } = verifyLog(join(folder, 'copy.db'))
-  assert.deepEqual(problems, [])
-  assert.ok(events >= 5000 && events <= appended && events % 100 === 0)
-  await assert.rejects(store.backup(join(folder, 'copy.db')), { code: 'ERR_INVALID_INPUT', message: /exists already/ })
 })
 
 function openWithBreakingReader(t: TestContext): Promise<SqliteEventStore> {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { Agent, type RequestOptions, request } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import type { TestContext } from 'node:test'
-import { adminService } from '../../src/admin/index.ts'
+import { adminService, type Inspected, type StoreJobs } from '../../src/admin/index.ts'
 import type { ServerCertificate } from '../../src/api/index.ts'
 import { adminSignInMessage, formatPublicKey, KeyPair, type NodeId, nodeIdOf } from '../../src/identity/index.ts'
 import { type Listening, listenOnAll } from '../../src/listening/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { Health } from '../../src/observability/health.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
-import { systemRuntime } from '../../src/runtime/system-runtime.ts'
+import { type Runtime, systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { Settings } from '../../src/settings/index.ts'
 import { connections } from './api.ts'
 import type { Answer, Asked } from './control.ts'
@@ -86,14 +86,23 @@ export interface AdminPort {
 export const node = new KeyPair(Buffer.alloc(32, 1))
 
 /** The admin port of a node that has settings, and nothing else. */
-export async function adminPort(t: TestContext, certificate?: ServerCertificate): Promise<AdminPort> {
+export async function adminPort(
+  t: TestContext,
+  certificate?: ServerCertificate,
+  given: Partial<Runtime> & {
+    readonly maxConnections?: number
+    readonly inspect?: () => Inspected
+    readonly key?: KeyPair
+  } = {},
+): Promise<AdminPort> {
+  const runtime = { ...systemRuntime, ...given }
   const settings = await Settings.open(memoryLog(), systemRuntime.clock)
   const log: string[] = []
   const sink = { write: (line: string) => log.push(line), flush: async () => {} }
   const output = logOutput(textLine(false), sink, systemRuntime.clock)
   const service = adminService({
-    ...systemRuntime,
-    nodeId: nodeIdOf(node.publicKey),
+    ...runtime,
+    nodeId: nodeIdOf((given.key ?? node).publicKey),
     startCounter: 0,
     startedUnix: 0,
     folder: '/nowhere',
@@ -101,11 +110,14 @@ export async function adminPort(t: TestContext, certificate?: ServerCertificate)
     health: new Health([]),
     metrics: new Metrics(),
     recentLines: output.recent,
+    storeJobs: {} as StoreJobs,
     openTopic: () => undefined,
-    inspect: () => assert.fail('no swarm'),
+    inspect: given.inspect ?? (() => assert.fail('no swarm')),
+    restartStore: () => {},
     shutdown: () => {},
     events: () => assert.fail('no events'),
     connections: connections(),
+    maxConnections: given.maxConnections ?? 100,
     hosts: [],
     log: new Logger(output, 'admin'),
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { backupStore } from '../../src/cli/commands/store.ts'
+import { backupStore } from '../../src/cli/commands/store-jobs.ts'
 import { peerIdOf } from '../../src/identity/index.ts'
 import { multiaddressText } from '../../src/listening/listen.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -70,7 +70,7 @@ test('a node that was restored from a backup gets its own later events back befo
   const before = await startNode(t, join(folder, 'data'))
   await publish(before, 'own', 2)
   await before.node.stop('NODE_STOPPED_BY_HOST')
-  await backupStore(join(folder, 'data'), join(folder, 'backup'))
+  await backupStore({ folder: join(folder, 'data') }, join(folder, 'backup'))
   const a = await start(t)
   const b = await start(t, join(folder, 'data'))
   await connect(b, a)

@@ -1,6 +1,6 @@
-import { isIPv6 } from 'node:net'
 import { limits } from '../../base/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { sourceOf } from './source.ts'
 
 interface Failures {
   readonly count: number
@@ -40,15 +40,4 @@ export class FailedAttempts {
     const forgiven = Math.floor((this.#clock.steadyMs() - failures.at) / limits.failedSignInMs)
     return Math.max(0, failures.count - forgiven)
   }
-}
-
-/** One machine may have all addresses of an IPv6 network of 64 bits. */
-function sourceOf(address: string): string {
-  const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1]
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
-  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)
-  const [head = '', tail] = hostname.slice(1, -1).split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
-  return [...groups, ...Array<string>(missing).fill('0'), ...(tail?.split(':') ?? [])].slice(0, 4).join(':')
 }

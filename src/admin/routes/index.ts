@@ -2,6 +2,7 @@ import type { EventParts, Route } from '../../api/index.ts'
 import { adminEventRoutes } from './events.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
 import { type ObservingParts, observingRoutes } from './observing.ts'
+import { type OtherNodeParts, otherNodeRoutes } from './other-nodes.ts'
 import { type SettingsParts, settingsRoutes } from './settings.ts'
 import { type StoreParts, storeRoutes } from './store.ts'
 import { type TopicParts, topicRoutes } from './topics.ts'
@@ -11,7 +12,14 @@ export type { Inspected, InspectedPeer } from './inspected.ts'
 export { sessionRoutes, tokenOf } from './session.ts'
 
 /** The dependencies of the admin routes. */
-export interface AdminParts extends NodeParts, SettingsParts, StoreParts, EventParts, ObservingParts, TopicParts {}
+export interface AdminParts
+  extends NodeParts,
+    SettingsParts,
+    StoreParts,
+    EventParts,
+    ObservingParts,
+    TopicParts,
+    OtherNodeParts {}
 
 /** The routes of the admin interface that need authorization: on its port a session, on the control socket none. */
 export function controlRoutes(parts: AdminParts): Route[] {
@@ -23,5 +31,6 @@ export function controlRoutes(parts: AdminParts): Route[] {
     ...storeRoutes(parts),
     ...adminEventRoutes(parts),
     ...observingRoutes(parts),
+    ...otherNodeRoutes(parts),
   ]
 }

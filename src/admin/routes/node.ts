@@ -17,6 +17,8 @@ export interface NodeParts {
   readonly health: Health
   /** Addresses and peers. */
   readonly inspect: () => Inspected
+  /** Closes and opens the store and the swarm, in the background. */
+  readonly restartStore: () => void
   /** Stops the node, in the background. */
   readonly shutdown: () => void
 }
@@ -30,6 +32,7 @@ export function nodeRoutes({
   settings,
   health,
   inspect,
+  restartStore,
   shutdown,
 }: NodeParts): Route[] {
   const startedIso = new Date(startedUnix * 1000).toISOString().replace('.000Z', '+00:00')
@@ -50,7 +53,12 @@ export function nodeRoutes({
     call.response.once('close', shutdown)
     return jsonResponse(202, { phase: 'stopping' })
   }
+  const restart = (): HttpResponse => {
+    restartStore()
+    return jsonResponse(202, { phase: 'restarting' })
+  }
   return [
+    { path: `${adminPath}/node/restart-store`, methods: { POST: { token: true, handle: restart } } },
     { path: `${adminPath}/node`, methods: { GET: { token: true, handle: node } } },
     {
       path: `${adminPath}/node/inspect`,

@@ -55,3 +55,8 @@ export function requiredMember(body: unknown, name: string, what: string): unkno
 export function invalid(cause: string): ShoalError {
   return new ShoalError('ERR_INVALID_INPUT', cause)
 }
+
+/** Whether the last authorized user may be removed by a request. */
+export function isForced(call: Call): boolean {
+  return flagOf(parametersOf(call), 'force', false)
+}

@@ -20,6 +20,7 @@ import {
   expectedRevision,
   flagOf,
   invalid,
+  isForced,
   jsonBody,
   parametersOf,
   requiredMember,
@@ -43,6 +44,7 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
     const { value, revision, paths } = await settings.change(change, {
       origin: origin(call),
       dryRun,
+      keepsUser: !isForced(call),
       ifRevision: expectedRevision(call),
     })
     const applied = whenApplied(paths)

@@ -1,7 +1,10 @@
 import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
 import type { Events } from '../../events/index.ts'
 import { formatStreamId, parseStreamId } from '../../identity/index.ts'
+import type { Timers } from '../../runtime/timers.ts'
 import { acceptRestoredTopics, readStats, type TopicStats } from '../../store/index.ts'
+import type { StoreJobs } from '../store-jobs.ts'
+import { JobStream } from './job-stream.ts'
 import { adminPath, invalid, jsonBody, requiredMember } from './requests.ts'
 
 export interface StoreParts {
@@ -9,10 +12,16 @@ export interface StoreParts {
   readonly folder: string
   /** The events of the current topic. */
   readonly events: () => Promise<Events>
+  readonly storeJobs: StoreJobs
+  /** The folder of a backup that a request names. */
+  readonly backupTarget: (named: string) => string
+  readonly timers: Timers
 }
 
+const ndjson = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
+
 /** The store of the running node: its size, and the decisions of the operator about streams. */
-export function storeRoutes({ folder, events }: StoreParts): Route[] {
+export function storeRoutes({ folder, events, storeJobs, backupTarget, timers }: StoreParts): Route[] {
   let counting: Promise<readonly TopicStats[]> | undefined
   const stats = async (): Promise<HttpResponse> => {
     // Not before the files of the topic exist.
@@ -30,8 +39,24 @@ export function storeRoutes({ folder, events }: StoreParts): Route[] {
     const stream = parseStreamId(text)
     return jsonResponse(200, { stream: formatStreamId(stream), forgotten: await (await events()).forgetStream(stream) })
   }
+  const verify = (): HttpResponse => {
+    const body = new JobStream((progress) => storeJobs.verify(progress), timers)
+    return { status: 200, headers: ndjson, body }
+  }
+  const backUp = async (call: Call): Promise<HttpResponse> => {
+    const named = requiredMember(await jsonBody(call), 'target', 'the folder of the backup, which must not exist')
+    if (typeof named !== 'string') throw invalid('target: not a string.')
+    const target = backupTarget(named)
+    return {
+      status: 200,
+      headers: ndjson,
+      body: new JobStream((progress) => storeJobs.backUp(target, progress), timers),
+    }
+  }
   const path = `${adminPath}/store`
   return [
+    { path: `${path}/verify`, methods: { POST: { token: true, handle: verify } } },
+    { path: `${path}/backup`, methods: { POST: { token: true, consumes: 'json', handle: backUp } } },
     { path: `${path}/stats`, methods: { GET: { token: true, handle: stats } } },
     { path: `${path}/accept-restored`, methods: { POST: { token: true, handle: acceptRestored } } },
     { path: `${path}/forget-stream`, methods: { POST: { token: true, consumes: 'json', handle: forgetStream } } },

@@ -1,6 +1,6 @@
 import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
 import { failure, ShoalError } from '../../base/errors.ts'
-import { adminPath, flagOf, invalid, jsonBody, parametersOf, requiredMember } from './requests.ts'
+import { adminPath, invalid, isForced, jsonBody, requiredMember } from './requests.ts'
 import type { SettingsParts } from './settings.ts'
 
 const scope = ['admin', 'authorizedUsers']
@@ -13,7 +13,8 @@ export function userRoutes({ settings, origin }: SettingsParts): Route[] {
   const changed = async (call: Call, next: () => readonly string[]): Promise<HttpResponse> => {
     try {
       const ifRevision = settings.revision
-      await settings.change({ do: 'set', scope, value: [...next()] }, { origin: origin(call), ifRevision })
+      const options = { origin: origin(call), ifRevision, keepsUser: !isForced(call) }
+      await settings.change({ do: 'set', scope, value: [...next()] }, options)
       return list()
     } catch (error) {
       if (error instanceof ShoalError && error.code === 'ERR_SETTINGS_CONFLICT') return await changed(call, next)
@@ -27,14 +28,9 @@ export function userRoutes({ settings, origin }: SettingsParts): Route[] {
   }
   const remove = (call: Call): Promise<HttpResponse> => {
     const key = keyIn(call.path)
-    const force = flagOf(parametersOf(call), 'force', false)
     return changed(call, () => {
       const rest = users().filter((user) => user !== key)
       if (rest.length === users().length) throw failure('ERR_NOT_FOUND', {})
-      if (rest.length === 0 && !force)
-        throw invalid(
-          'This is the last authorized user: without one the node can be claimed again. `force=true` removes it.',
-        )
       return rest
     })
   }

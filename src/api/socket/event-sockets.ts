@@ -104,6 +104,11 @@ export class EventSockets {
     for (const socket of this.#open) socket.terminate()
   }
 
+  /** The number of open WebSockets. */
+  get count(): number {
+    return this.#open.size
+  }
+
   /** Authenticates an upgrade request. The checks are in the same order as for other requests. */
   #authenticate(request: IncomingMessage): App {
     const { tokens } = this.#parts

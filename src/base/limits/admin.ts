@@ -24,4 +24,10 @@ export const adminLimits = {
   logCharactersKept: 1024 * 1024,
   /** Unsent bytes of log lines for an operator who follows them; further lines are left out and counted. */
   logStreamBytes: 2 * 1024 * 1024,
+  /** Maximum number of requests to other nodes that are relayed at a time. */
+  relayedRequests: 64,
+  /** Maximum size of a request to another node. */
+  relayedBodyBytes: 2 * 1024 * 1024,
+  /** Milliseconds for connecting to another node, and for the head of its answer. */
+  relayMs: 10_000,
 } as const

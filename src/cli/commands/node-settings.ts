@@ -31,19 +31,25 @@ export async function getSchema(named: NamedNode): Promise<Result> {
   return { text: () => JSON.stringify(schema, undefined, 2), json: schema }
 }
 
-export async function setSettings(named: NamedNode, scope: Scope, argument: string): Promise<Result> {
+/** A node whose settings are changed. */
+export interface ChangedNode extends NamedNode {
+  /** Whether its last authorized user may be removed. */
+  readonly force?: boolean
+}
+
+export async function setSettings(named: ChangedNode, scope: Scope, argument: string): Promise<Result> {
   // Before anything else, and once: it may be the standard input.
   const value = await readValue(argument)
   const { note, ...changed } = await change(named, scope, { do: 'set', scope, value })
   return { text: () => replacedText(scope, changed.settings), json: changed, note }
 }
 
-export async function unsetSettings(named: NamedNode, scope: Scope): Promise<Result> {
+export async function unsetSettings(named: ChangedNode, scope: Scope): Promise<Result> {
   const { note, revision, applied } = await change(named, scope, { do: 'unset', scope })
   return { text: () => unsetText(scope), json: { scope: formatScope(scope), revision, applied }, note }
 }
 
-export async function rollbackSettings(named: NamedNode, argument: string): Promise<Result> {
+export async function rollbackSettings(named: ChangedNode, argument: string): Promise<Result> {
   checkRevision(argument)
   const restored = Number(argument)
   const { note, revision, applied } = await change(named, [], { do: 'rollback', revision: restored })
@@ -52,25 +58,35 @@ export async function rollbackSettings(named: NamedNode, argument: string): Prom
 }
 
 /** The note is for people whose node is running. */
-async function change(named: NamedNode, scope: Scope, change: Change): Promise<SettingsChanged & Pick<Result, 'note'>> {
+async function change(
+  named: ChangedNode,
+  scope: Scope,
+  change: Change,
+): Promise<SettingsChanged & Pick<Result, 'note'>> {
+  const { force = false } = named
   const check = `shoal settings get ${quoted(formatScope(scope))} ${nodeArgument(named)}`
   return await onNode<SettingsChanged & Pick<Result, 'note'>>(named, systemRuntime, {
     running: async (node) => {
-      const changed = await node.request<SettingsChanged>({ ...requestOf(scope, change), check })
+      const changed = await node.request<SettingsChanged>({ ...requestOf(scope, change, force), check })
       return { ...changed, note: noteOf(changed.applied) }
     },
-    stopped: (folder) => changeInFolder(folder, scope, change),
+    stopped: (folder) => changeInFolder(folder, scope, change, !force),
   })
 }
 
-function requestOf(scope: Scope, change: Change): { method: 'PUT' | 'POST' | 'DELETE'; path: string; body?: unknown } {
+function requestOf(
+  scope: Scope,
+  change: Change,
+  force: boolean,
+): { method: 'PUT' | 'POST' | 'DELETE'; path: string; body?: unknown } {
+  const path = `${pathOf(scope)}${force ? '&force=true' : ''}`
   switch (change.do) {
     case 'rollback':
-      return { method: 'POST', path: '/settings/rollback', body: { revision: change.revision } }
+      return { method: 'POST', path: `/settings/rollback?force=${force}`, body: { revision: change.revision } }
     case 'unset':
-      return { method: 'DELETE', path: pathOf(scope) }
+      return { method: 'DELETE', path }
     default:
-      return { method: 'PUT', path: pathOf(scope), body: change.value }
+      return { method: 'PUT', path, body: change.value }
   }
 }
 

@@ -92,8 +92,15 @@ export async function getInFolder(folder: string, scope: Scope, defaults: boolea
 }
 
 /** Changes the settings of a stopped node: everything takes effect with its next start. */
-export async function changeInFolder(folder: string, scope: Scope, change: Change): Promise<SettingsChanged> {
-  const { value, revision, paths } = await withSettings(folder, (settings) => settings.change(change, { origin }))
+export async function changeInFolder(
+  folder: string,
+  scope: Scope,
+  change: Change,
+  keepsUser = false,
+): Promise<SettingsChanged> {
+  const { value, revision, paths } = await withSettings(folder, (settings) =>
+    settings.change(change, { origin, keepsUser }),
+  )
   return { scope: formatScope(scope), settings: value ?? null, revision, applied: { live: [], restart: paths } }
 }
 

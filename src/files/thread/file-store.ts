@@ -254,6 +254,16 @@ export class FileStore {
     await this.#batches.commit()
   }
 
+  /** Keeps the content of all slots until `releaseSlots`, so that another thread can read a snapshot of the blocks. */
+  holdSlots(): void {
+    this.#slots.hold()
+  }
+
+  /** Returns whether the slots were held all the time. */
+  releaseSlots(): boolean {
+    return this.#slots.release()
+  }
+
   usage(): BlockUsage {
     return this.#blocks.usage()
   }

@@ -10,10 +10,11 @@ export interface BlobsReport {
   readonly problems: readonly string[]
 }
 
-/** Verifies all blobs of a stopped node, read-only. */
+/** Verifies a snapshot of all blobs, read-only. */
 export function verifyBlobs(file: string, progress: (blobs: number) => void = () => {}): BlobsReport {
-  const database = new DatabaseSync(file, { readOnly: true })
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   try {
+    database.exec('BEGIN')
     const structure = database.prepare('PRAGMA integrity_check(20)').all()
     const problems = structure.map((row) => String(row['integrity_check'])).filter((text) => text !== 'ok')
     // Earlier versions have no checksums.

@@ -15,17 +15,18 @@ export interface BlockStats extends BlockUsage {
   readonly uploads: number
 }
 
-/** The block store of a stopped node. */
+/** The block store of a stopped node, or of a running one that does not reuse freed slots meanwhile. */
 export interface OpenBlocks {
   readonly database: DatabaseSync
   readonly blocks: BlockStore
   readonly registers: Registers
 }
 
-/** Opens the blocks of a stopped node read-only; the write-ahead log is not changed either. */
+/** Opens a snapshot of the blocks read-only; the write-ahead log is not changed either. */
 export function withBlocks<T>(file: string, work: (opened: OpenBlocks) => T): T {
   const database = openBlocks(file, { readOnly: true })
   try {
+    database.exec('BEGIN')
     const slots = new Slots(slotsFile(file), database)
     try {
       // The clock is not used: read times are not stored.
@@ -48,7 +49,7 @@ export function blockStats(file: string): BlockStats {
   }))
 }
 
-/** Copies the blocks of a stopped node. */
+/** Copies the blocks of a stopped node, or of a running one that does not reuse freed slots meanwhile. */
 export function backupBlocks(file: string, target: string): void {
   copyDatabase(file, target)
   copyFileSync(slotsFile(file), slotsFile(target), constants.COPYFILE_FICLONE)

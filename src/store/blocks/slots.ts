@@ -29,6 +29,8 @@ export class Slots {
   /** Freed by the open transaction. */
   #freed: number[] = []
   #count = 0
+  /** The number of slots when they were held; undefined while freed slots may be reused. */
+  #held: number | undefined
   /** Whether the open transaction has unsynced writes. */
   #isDirty = false
   /** Bytes written since the start of the last background sync. */
@@ -51,12 +53,24 @@ export class Slots {
 
   /** The first free slot before the last used one. */
   get firstFree(): number | undefined {
-    return this.#free.at(-1)
+    return this.#held === undefined ? this.#free.at(-1) : undefined
+  }
+
+  /** Keeps the content of all slots, also of those that are freed, until `release`. */
+  hold(): void {
+    this.#held = this.#count
+  }
+
+  /** Ends `hold`. Returns whether the slots were held. */
+  release(): boolean {
+    const isHeld = this.#held !== undefined
+    this.#held = undefined
+    return isHeld
   }
 
   /** Writes bytes to a free slot. Returns its number. */
   write(bytes: Uint8Array): number {
-    const slot = this.#free.pop() ?? this.#count++
+    const slot = (this.#held === undefined ? this.#free.pop() : undefined) ?? this.#count++
     this.#isDirty = true
     for (let at = 0; at < bytes.length; )
       at += writeSync(this.#descriptor, bytes, at, bytes.length - at, slot * slotBytes + at)
@@ -105,11 +119,13 @@ export class Slots {
       for (const slot = Number(row['slot']); this.#count < slot; this.#count++) free.push(this.#count)
       this.#count++
     }
+    for (; this.#count < (this.#held ?? 0); this.#count++) free.push(this.#count)
     this.#free = free.reverse()
   }
 
   /** Truncates the file after the last used slot. */
   truncate(): void {
+    if (this.#held !== undefined) return
     let kept = 0
     while (this.#free[kept] === this.#count - 1) {
       this.#count--

@@ -3,14 +3,20 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { diskSync } from './sync.ts'
 
-/** Copies a database that no other process has open to a new file. */
+/** Copies a snapshot of a database, which this process may have open, to a new file. */
 export function copyDatabase(file: string, target: string): void {
-  const database = new DatabaseSync(file)
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
   try {
-    database.prepare('VACUUM INTO ?').run(target)
+    copyOpenDatabase(database, target)
   } finally {
     database.close()
   }
+}
+
+/** Copies a snapshot of an open database to a new file. */
+export function copyOpenDatabase(database: DatabaseSync, target: string): void {
+  // Not the backup API: it restarts with every commit, and would never finish on a busy node.
+  database.prepare('VACUUM INTO ?').run(target)
   finishCopy(target)
 }
 

@@ -6,6 +6,7 @@ import { sqliteCode, sqliteCodes } from '../../base/sqlite-codes.ts'
 import { KeyPair, nodeIdOf, type PublicKey } from '../../identity/index.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { SettingsLog } from '../../settings/index.ts'
+import { copyOpenDatabase } from '../disk/copy-database.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { sameKey, writersOfFile } from '../sqlite/index.ts'
 import { checkedIdentity, identityRows, type StoredIdentity } from './node-identity.ts'
@@ -126,6 +127,11 @@ export class NodeDatabase {
       identity.push(messageOf(error))
     }
     return [...structure, ...identity, ...settingsProblems(this.settings)]
+  }
+
+  /** Copies it to a new file, with this connection: another one could make a change of the settings fail. */
+  copyTo(target: string): void {
+    copyOpenDatabase(this.#database, target)
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { messageOf, ShoalError } from '../../base/errors.ts'
 import { nodeIdOf } from '../../identity/index.ts'
@@ -6,28 +6,61 @@ import { type BlobsReport, verifyBlobs } from '../blobs/verify-blobs.ts'
 import { type BlocksReport, verifyBlocks } from '../blocks/index.ts'
 import { checkWal } from '../disk/wal-check.ts'
 import { type VerifyReport, verifyLog } from '../sqlite/index.ts'
+import type { FolderProgress } from './folder-progress.ts'
 import { NodeDatabase } from './node-database.ts'
 import { blobsBeside, blocksBeside, topicFile, topicsFolder } from './topic-files.ts'
 
 /** The result of verifying all databases of a topic; null for a database that is missing or unreadable. */
 export type TopicReport = VerifyReport & { readonly files: BlocksReport | null; readonly blobs: BlobsReport | null }
 
+/** The damage that was found, and a report of each topic. */
+export interface Verified {
+  readonly problems: readonly string[]
+  readonly reports: readonly TopicReport[]
+}
+
 /** Verifies the whole data folder of a stopped node. */
-export function verifyFolder(
-  path: string,
-  progress: (text: string) => void = () => {},
-): { problems: string[]; reports: TopicReport[] } {
-  const found = new Findings()
+export function verifyFolder(path: string, progress: FolderProgress = () => {}): Verified {
+  const found = new Findings(false)
   const node = found.in(join(path, 'node.db'), nodeIn) ?? ''
-  const reports = everyTopic(path).flatMap(
-    (file) => found.in(file, () => verifyTopic(path, file, node, found, progress)) ?? [],
-  )
+  const { problems, reports } = verifyTopics(path, node, progress, { isRunning: false })
+  return { problems: [...found.problems, ...problems], reports }
+}
+
+/** Verifies all topics. Of a running node, freed slots of blocks must not be reused meanwhile. */
+export function verifyTopics(
+  path: string,
+  node: string,
+  progress: FolderProgress,
+  { isRunning }: { readonly isRunning: boolean },
+): Verified {
+  const found = new Findings(isRunning)
+  const topics = everyTopic(path)
+  const all = topics.reduce((bytes, file) => bytes + bytesOf(file), 0)
+  let done = 0
+  const reports = topics.flatMap((file) => {
+    const step = (text: string): void => progress({ text, done, all })
+    const report = found.in(file, () => verifyTopic(path, file, node, found, step)) ?? []
+    done += bytesOf(file)
+    return report
+  })
   return { problems: found.problems, reports }
+}
+
+/** The size of all databases of a topic. */
+function bytesOf(file: string): number {
+  const databases = [file, blobsBeside(file), blocksBeside(file)].filter(existsSync)
+  return databases.reduce((bytes, database) => bytes + statSync(database).size, 0)
 }
 
 /** Collects damage. An unreadable database is one more finding and does not stop the verification. */
 class Findings {
   readonly problems: string[] = []
+  readonly #isRunning: boolean
+
+  constructor(isRunning: boolean) {
+    this.#isRunning = isRunning
+  }
 
   add(where: string, problems: readonly string[]): void {
     this.problems.push(...problems.map((problem) => `${where}: ${problem}`))
@@ -35,7 +68,8 @@ class Findings {
 
   in<T>(file: string, work: (file: string) => T): T | undefined {
     try {
-      const wal = checkWal(file, { keep: false })
+      // A running node has opened it without damage, and writes to it now.
+      const wal = this.#isRunning ? undefined : checkWal(file, { keep: false })
       if (wal !== undefined) this.add(basename(file), [wal.text])
       return work(file)
     } catch (error) {

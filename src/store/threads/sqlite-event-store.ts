@@ -30,7 +30,6 @@ import type {
   StreamRecords,
   StreamStatus,
 } from '../port/index.ts'
-import { backUp } from './backup/back-up.ts'
 import type { LogLink } from './link/log-link.ts'
 import { type EventStoreOptions, StoreThreads } from './store-threads.ts'
 import { receivedOne } from './verifier/chunk-receiving.ts'
@@ -222,12 +221,6 @@ export class SqliteEventStore implements EventStore {
   /** Changes the capacity of the caches of all reader threads together. */
   set cacheBytes(bytes: number) {
     this.#threads.cacheBytes = bytes
-  }
-
-  /** Copies a consistent snapshot of the store into a new file, while the store is in use. */
-  backup(target: string): Promise<void> {
-    const { file, runtime } = this.#options
-    return backUp({ file, target, now: runtime.clock.now() })
   }
 
   read(selection: Selection): Reading {

@@ -42,10 +42,11 @@ export interface VerifyReport {
   readonly notes: readonly string[]
 }
 
-/** Verifies every byte of a log: checksums, offsets, hash chains, signatures, the index. */
+/** Verifies every byte of a snapshot of a log: checksums, offsets, hash chains, signatures, the index. */
 export function verifyLog(file: string, progress: (events: number) => void = () => {}): VerifyReport {
   const database = openForReading(file)
   try {
+    database.exec('BEGIN')
     return new Verifier(database, progress).run()
   } finally {
     database.close()
