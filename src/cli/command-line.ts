@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
-import { collect, done, type Finish, group, leaf, type Options, workingDir } from './command.ts'
+import { collect, done, type Finish, group, leaf, type Options, withBindOptions, workingDir } from './command.ts'
+import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-commands.ts'
 import { internalCommand } from './internal-commands.ts'
 import { nodesCommand } from './nodes-commands.ts'
@@ -25,6 +26,7 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(filesCommand(finish))
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))
+  root.addCommand(doctorCommand(finish))
   root.addCommand(internalCommand(finish), { hidden: true })
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)
@@ -37,15 +39,7 @@ function silence(command: Command): void {
 }
 
 function runCommand(finish: Finish): Command {
-  return leaf('run', 'run a node in the foreground, until Ctrl+C or SIGTERM')
-    .addOption(workingDir())
-    .option(
-      '--bind-admin <spec>',
-      'address of the admin interface (default: localhost:4458; a port alone stays on this machine)',
-      collect,
-    )
-    .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
-    .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
+  return withBindOptions(leaf('run', 'run a node in the foreground, until Ctrl+C or SIGTERM').addOption(workingDir()))
     .option('--api-host <name>', 'a further host name under which the API is reached; a port is ignored', collect)
     .option('--cors-origins <origin>', 'an origin that may use the API from a browser (default: every origin)', collect)
     .option('--naming-domain <domain>', 'where names become websites: <name>.<domain> (default: actyx.localhost)')

@@ -67,6 +67,18 @@ export function namedNodes(
   }
 }
 
+/** Adds the options that say where a node listens. */
+export function withBindOptions(command: Command): Command {
+  return command
+    .option(
+      '--bind-admin <spec>',
+      'address of the admin interface (default: localhost:4458; a port alone stays on this machine)',
+      collect,
+    )
+    .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
+    .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
+}
+
 function timeout(): Option {
   return new Option('-t, --timeout <seconds>', 'seconds for connecting and answering, 0 to 255')
     .default(5)

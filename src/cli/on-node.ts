@@ -104,6 +104,12 @@ export function nodeArgument(named: NamedNode): string {
   return 'folder' in address ? `--working-dir ${quoted(resolve(address.folder))}` : quoted(named.node ?? '')
 }
 
+/** The data folder of a node that is not named by an address. */
+export function folderOfNode(named: NamedNode): string | undefined {
+  const address = addressOf(named)
+  return 'folder' in address ? address.folder : undefined
+}
+
 function addressOf({ folder, node }: NamedNode): NodeAddress {
   return node === undefined ? { folder } : parseNodeAddress(node, DataFolder.exists)
 }

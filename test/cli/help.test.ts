@@ -17,6 +17,7 @@ const groups = [
 ]
 const leaves = [
   ['run'],
+  ['doctor'],
   ['settings', 'schema'],
   ['settings', 'get'],
   ['settings', 'set'],
