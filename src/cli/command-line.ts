@@ -9,6 +9,7 @@ import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
 import { swarmsCommand } from './swarms-commands.ts'
+import { topCommand } from './top-command.ts'
 import { topicsCommand } from './topics-commands.ts'
 import { usersCommand } from './users-commands.ts'
 
@@ -27,6 +28,7 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))
   root.addCommand(doctorCommand(finish))
+  root.addCommand(topCommand(finish))
   root.addCommand(internalCommand(finish), { hidden: true })
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)

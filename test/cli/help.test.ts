@@ -18,6 +18,7 @@ const groups = [
 const leaves = [
   ['run'],
   ['doctor'],
+  ['top'],
   ['settings', 'schema'],
   ['settings', 'get'],
   ['settings', 'set'],
