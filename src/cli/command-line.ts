@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
 import { collect, done, type Finish, group, leaf, type Options, withBindOptions, workingDir } from './command.ts'
+import { completeCommand } from './complete-command.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-commands.ts'
 import { internalCommand } from './internal-commands.ts'
@@ -29,6 +30,7 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(aqlCommand(finish))
   root.addCommand(doctorCommand(finish))
   root.addCommand(topCommand(finish))
+  root.addCommand(completeCommand(finish, () => root))
   root.addCommand(internalCommand(finish), { hidden: true })
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)

@@ -19,6 +19,7 @@ const leaves = [
   ['run'],
   ['doctor'],
   ['top'],
+  ['complete'],
   ['settings', 'schema'],
   ['settings', 'get'],
   ['settings', 'set'],
