@@ -5,7 +5,8 @@ import { collect, done, type Finish, group, leaf, type Options, withBindOptions,
 import { completeCommand } from './complete-command.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-commands.ts'
-import { internalCommand } from './internal-commands.ts'
+import { helpCommand } from './help-command.ts'
+import { internalCommand, showsInternal } from './internal-commands.ts'
 import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
@@ -31,7 +32,8 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(doctorCommand(finish))
   root.addCommand(topCommand(finish))
   root.addCommand(completeCommand(finish, () => root))
-  root.addCommand(internalCommand(finish), { hidden: true })
+  root.addCommand(helpCommand(root))
+  root.addCommand(internalCommand(finish), { hidden: !showsInternal() })
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)
   return root

@@ -110,6 +110,12 @@ export function folderOfNode(named: NamedNode): string | undefined {
   return 'folder' in address ? address.folder : undefined
 }
 
+/** The host in the address of a node; undefined for one that is named by its data folder. */
+export function hostOfNode(named: NamedNode): string | undefined {
+  const address = addressOf(named)
+  return 'folder' in address ? undefined : address.host
+}
+
 function addressOf({ folder, node }: NamedNode): NodeAddress {
   return node === undefined ? { folder } : parseNodeAddress(node, DataFolder.exists)
 }

@@ -12,9 +12,11 @@ import { type BindOptions, endpointsOf } from '../bind-options.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
 import { errorJson, exitCodes, resultJson, withCauses, write } from '../output.ts'
+import { levelOf } from '../verbose.ts'
 
 export interface RunOptions extends BindOptions {
   readonly json?: boolean
+  readonly verbose?: number
   readonly workingDir?: string
   readonly apiHost?: readonly string[]
   readonly corsOrigins?: readonly string[]
@@ -100,7 +102,7 @@ function switchedOn(option: string, value: string, auto: boolean): boolean {
 }
 
 function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
-  const logFilter = fromEnvironment('logFilter')
+  const logFilter = fromEnvironment('logFilter') ?? levelOf(options.verbose)
   const { retentionInterval } = options
   const memoryLimit = options.memoryLimit ?? fromEnvironment('memoryLimit')
   const isStandalone =
