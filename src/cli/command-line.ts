@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
+import { benchCommand } from './bench-command.ts'
 import { collect, done, type Finish, group, leaf, type Options, withBindOptions, workingDir } from './command.ts'
 import { completeCommand } from './complete-command.ts'
 import { doctorCommand } from './doctor-command.ts'
@@ -31,6 +32,7 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(aqlCommand(finish))
   root.addCommand(doctorCommand(finish))
   root.addCommand(topCommand(finish))
+  root.addCommand(benchCommand(finish))
   root.addCommand(completeCommand(finish, () => root))
   root.addCommand(helpCommand(root))
   root.addCommand(internalCommand(finish), { hidden: !showsInternal() })

@@ -19,6 +19,7 @@ const leaves = [
   ['run'],
   ['doctor'],
   ['top'],
+  ['bench'],
   ['complete'],
   ['settings', 'schema'],
   ['settings', 'get'],
