@@ -18,6 +18,7 @@ import {
   secureSocket,
   wrongNode,
 } from './node-connection.ts'
+import { verbose } from './verbose.ts'
 
 export interface AdminClientOptions {
   readonly user: KeyPair
@@ -85,6 +86,7 @@ export class AdminClient implements NodeClient {
 
   async stream(sent: NodeRequest): Promise<IncomingMessage> {
     const response = await this.#responded(sent)
+    verbose('DEBUG', `${sent.method} ${sent.path}: ${response.statusCode} from ${addressText(this.#address)}`)
     if ((response.statusCode ?? 500) < 400) return response
     throw refusalOf(await this.#bodyOf(response, sent), response.statusCode, sent)
   }
@@ -113,6 +115,8 @@ export class AdminClient implements NodeClient {
     const opened = await this.request<{ token: string; firstUser: boolean }>({ method: 'POST', path: '/session', body })
     this.#token = opened.token
     this.isFirstUser = opened.firstUser
+    const transport = this.#isSecure ? 'TLS' : 'plain HTTP on this machine'
+    verbose('INFO', `signed in to the node ${nodeId} at ${addressText(this.#address)} (${transport})`)
   }
 
   async #challenge(body: object): Promise<Challenge> {

@@ -3,6 +3,9 @@ import type { Readable } from 'node:stream'
 import { failure, messageOf } from '../base/errors.ts'
 import type { Timers } from '../runtime/timers.ts'
 
+/** Characters of a malformed answer that are shown. */
+const shownLength = 60
+
 /** An answer that no node sends: too large, or too slow. */
 export class AnswerRefused extends Error {
   override readonly name = 'AnswerRefused'
@@ -79,5 +82,15 @@ class HeldBytes {
     const text = this.#buffer.toString('utf8', 0, this.#used)
     this.#used = 0
     return text
+  }
+}
+
+/** Parses JSON of a node. Throws an error that says who has sent something else. */
+export function parsedAnswer<T>(text: string, from: string): T {
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    const start = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text
+    throw failure('ERR_NODE_UNREACHABLE', { cause: `${from} has sent what is not JSON: ${JSON.stringify(start)}` })
   }
 }

@@ -1,11 +1,11 @@
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { type Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type ErrorCode, errorTable, messageOf, ShoalError } from '../base/errors.ts'
+import { type ErrorCode, errorTable, failure, messageOf, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { nodeUrl } from './addresses.ts'
-import { type AnswerLimits, textOf } from './answers.ts'
+import { type AnswerLimits, parsedAnswer, textOf } from './answers.ts'
 
 /** The app manifest of the command line. */
 const manifest = { appId: 'com.example.shoal-cli', displayName: 'shoal command line', version: '1.0.0' }
@@ -22,32 +22,39 @@ export class ApiClient {
   readonly base: string
   readonly #token: string
   readonly #limited: AnswerLimits
+  readonly #agent: Agent | false
 
-  private constructor(base: string, token: string, timers: Timers) {
+  private constructor(base: string, token: string, timers: Timers, agent: Agent | false) {
     this.base = base
     this.#token = token
+    this.#agent = agent
     this.#limited = { maxBytes: limits.commandAnswerBytes, timeoutMs: limits.longControlAnswerMs, timers }
   }
 
-  /** Gets a token from the node at an address like `localhost:4454`. */
-  static async connect(address: string, timers: Timers): Promise<ApiClient> {
+  /** Gets a token from the node at an address like `localhost:4454`. Without an agent each request has a connection. */
+  static async connect(address: string, timers: Timers, agent: Agent | false = false): Promise<ApiClient> {
     const base = nodeUrl(address)
     const body = JSON.stringify(manifest)
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const limited = { maxBytes: limits.signInAnswerBytes, timeoutMs: limits.controlAnswerMs, timers }
     const response = await send(`${base}/api/v2/auth`, { method: 'POST', headers, body }, limited)
-    const { token } = JSON.parse(await bodyOf(response, limited)) as { token: string }
-    return new ApiClient(base, token, timers)
+    const answer = parsedAnswer<{ token?: unknown } | null>(await bodyOf(response, limited), base)
+    if (typeof answer?.token !== 'string') throw notANode(base)
+    return new ApiClient(base, answer.token, timers, agent)
   }
 
   /** Sends a request. Throws the error of an error response. */
   get(path: string, options: ApiRequest = {}): Promise<IncomingMessage> {
     const headers = { authorization: `Bearer ${this.#token}`, ...options.headers }
-    return send(`${this.base}${path}`, { ...options, headers }, this.#limited)
+    return send(`${this.base}${path}`, { ...options, headers }, this.#limited, this.#agent)
   }
 
   async text(path: string, options: ApiRequest = {}): Promise<string> {
     return await this.bodyOf(await this.get(path, options))
+  }
+
+  async json<T>(response: IncomingMessage): Promise<T> {
+    return parsedAnswer<T>(await this.bodyOf(response), this.base)
   }
 
   bodyOf(response: IncomingMessage): Promise<string> {
@@ -55,12 +62,17 @@ export class ApiClient {
   }
 }
 
+function notANode(base: string): ShoalError {
+  return failure('ERR_NODE_UNREACHABLE', { cause: `${base} does not answer as a node does` })
+}
+
 async function send(
   url: string,
   { method = 'GET', headers = {}, body = '' }: ApiRequest,
   limited: AnswerLimits,
+  agent: Agent | false = false,
 ): Promise<IncomingMessage> {
-  const outgoing = request(url, { method, headers, agent: false })
+  const outgoing = request(url, { method, headers, agent })
   const responded = responseTo(outgoing, url)
   // A response before the end of the body is an error that says why the body is rejected.
   const sent =

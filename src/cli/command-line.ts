@@ -1,13 +1,18 @@
 import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
-import { collect, done, type Finish, group, leaf, type Options, workingDir } from './command.ts'
+import { benchCommand } from './bench-command.ts'
+import { collect, done, type Finish, group, leaf, type Options, withBindOptions, workingDir } from './command.ts'
+import { completeCommand } from './complete-command.ts'
+import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-commands.ts'
-import { internalCommand } from './internal-commands.ts'
+import { helpCommand } from './help-command.ts'
+import { internalCommand, showsInternal } from './internal-commands.ts'
 import { nodesCommand } from './nodes-commands.ts'
 import { settingsCommand } from './settings-commands.ts'
 import { storeCommand } from './store-commands.ts'
 import { swarmsCommand } from './swarms-commands.ts'
+import { topCommand } from './top-command.ts'
 import { topicsCommand } from './topics-commands.ts'
 import { usersCommand } from './users-commands.ts'
 
@@ -25,7 +30,12 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(filesCommand(finish))
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))
-  root.addCommand(internalCommand(finish), { hidden: true })
+  root.addCommand(doctorCommand(finish))
+  root.addCommand(topCommand(finish))
+  root.addCommand(benchCommand(finish))
+  root.addCommand(completeCommand(finish, () => root))
+  root.addCommand(helpCommand(root))
+  root.addCommand(internalCommand(finish), { hidden: !showsInternal() })
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)
   return root
@@ -37,15 +47,7 @@ function silence(command: Command): void {
 }
 
 function runCommand(finish: Finish): Command {
-  return leaf('run', 'run a node in the foreground, until Ctrl+C or SIGTERM')
-    .addOption(workingDir())
-    .option(
-      '--bind-admin <spec>',
-      'address of the admin interface (default: localhost:4458; a port alone stays on this machine)',
-      collect,
-    )
-    .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
-    .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
+  return withBindOptions(leaf('run', 'run a node in the foreground, until Ctrl+C or SIGTERM').addOption(workingDir()))
     .option('--api-host <name>', 'a further host name under which the API is reached; a port is ignored', collect)
     .option('--cors-origins <origin>', 'an origin that may use the API from a browser (default: every origin)', collect)
     .option('--naming-domain <domain>', 'where names become websites: <name>.<domain> (default: actyx.localhost)')

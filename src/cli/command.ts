@@ -1,8 +1,12 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../base/errors.ts'
 import { dataFolder, defaultFolder } from './environment.ts'
+import { nextCommand } from './next-command.ts'
 import type { NamedNode } from './on-node.ts'
 import { type Result, report, type Streamed } from './output.ts'
+import { quoted } from './quoted.ts'
+import { ShoalCommand } from './shoal-command.ts'
+import { setVerbosity } from './verbose.ts'
 
 /** Takes the exit code of the command that ran. */
 export type Finish = (exitCode: number) => void
@@ -16,10 +20,25 @@ export function done(
   command: (options: Options, ...args: unknown[]) => Promise<Result | Streamed>,
 ): (...args: unknown[]) => Promise<void> {
   return async (...args) => {
-    const self = args.at(-1) as Command
+    const self = args.at(-1) as ShoalCommand
     const options = self.optsWithGlobals() as Options
-    finish(await report(options['json'] === true, () => command(options, ...args.slice(0, -2))))
+    setVerbosity(Number(options['verbose'] ?? 0))
+    const failed = { command: self.path, target: targetOf(self, options) }
+    const next = (code: string, message: string): string | undefined => nextCommand(code, message, failed)
+    finish(await report(options['json'] === true, () => command(options, ...args.slice(0, -2)), next))
   }
+}
+
+/** The node of a command as it was typed, to name it again. */
+function targetOf({ registeredArguments, processedArgs }: Command, options: Options): string {
+  const folder = options['workingDir']
+  if (typeof folder === 'string') return `--working-dir ${quoted(folder)}`
+  const nodes = registeredArguments.flatMap((argument, i) => {
+    if (argument.name() === 'node') return [processedArgs[i]].flat()
+    // The first of two arguments is the node: `events query NODE QUERY`.
+    return argument.name().startsWith('node-or-') && processedArgs[i + 1] !== undefined ? [processedArgs[i]] : []
+  })
+  return typeof nodes[0] === 'string' ? quoted(nodes[0]) : ''
 }
 
 export function folderOf(options: Options): string {
@@ -67,6 +86,18 @@ export function namedNodes(
   }
 }
 
+/** Adds the options that say where a node listens. */
+export function withBindOptions(command: Command): Command {
+  return command
+    .option(
+      '--bind-admin <spec>',
+      'address of the admin interface (default: localhost:4458; a port alone stays on this machine)',
+      collect,
+    )
+    .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
+    .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
+}
+
 function timeout(): Option {
   return new Option('-t, --timeout <seconds>', 'seconds for connecting and answering, 0 to 255')
     .default(5)
@@ -102,21 +133,21 @@ export function examples(...lines: readonly (readonly [command: string, what: st
 
 /** A command without subcommands. */
 export function leaf(name: string, description: string): Command {
-  return configured(new Command(name).description(description))
+  return configured(new ShoalCommand(name).description(description))
 }
 
 /** A command with subcommands; alone it shows its help. */
 export function group(name: string, description: string): Command {
-  return configured(new Command(name).description(description).helpCommand(false))
+  return configured(new ShoalCommand(name).description(description).helpCommand(false))
 }
 
 function configured(command: Command): Command {
   return command
     .option('-j, --json', 'machine output')
+    .option('-v, --verbose', 'say more on stderr; -vv and -vvv even more', (_, count: number = 0) => count + 1)
     .helpOption('-h, --help', 'show this help')
     .exitOverride()
     .showSuggestionAfterError()
-    .showHelpAfterError('(--help lists commands and options)')
     .allowExcessArguments(false)
     .configureHelp({ showGlobalOptions: false })
 }

@@ -4,8 +4,9 @@ import { failure, messageOf, type ShoalError, systemCode } from '../base/errors.
 import { limits } from '../base/limits.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { accessDenied, lockHolder } from '../store/index.ts'
-import { AnswerRefused, textOf } from './answers.ts'
+import { AnswerRefused, parsedAnswer, textOf } from './answers.ts'
 import { errorOf } from './api-client.ts'
+import { verbose } from './verbose.ts'
 
 /** No node answers on the control socket: none runs, or it is starting or stopping. */
 export class NoNode extends Error {
@@ -48,7 +49,7 @@ export class ControlClient implements NodeClient {
   /** Sends a request. Throws the error of an error response, and `NoNode` if it is certain that nothing was done. */
   async request<T>(sent: NodeRequest): Promise<T> {
     const response = await this.stream(sent)
-    return JSON.parse(await this.#body(response, sent)) as T
+    return parsedAnswer<T>(await this.#body(response, sent), `the node of the data directory \`${this.#folder}\``)
   }
 
   async stream(sent: NodeRequest): Promise<IncomingMessage> {
@@ -68,6 +69,7 @@ export class ControlClient implements NodeClient {
     })
     outgoing.once('timeout', () => outgoing.destroy(this.#silent(timeout)))
     const response = await this.#response(outgoing, text, sent)
+    verbose('DEBUG', `${sent.method} ${sent.path}: ${response.statusCode} from the control socket of ${this.#folder}`)
     if ((response.statusCode ?? 500) < 400) return response
     throw refusalOf(await this.#body(response, sent), response.statusCode, sent)
   }

@@ -1,4 +1,5 @@
 import { escapeLine } from '../base/control-characters.ts'
+import { parsedAnswer } from './answers.ts'
 
 /** A message of a query or subscription. */
 interface Message {
@@ -14,6 +15,7 @@ interface Message {
   readonly toTime?: number
   readonly severity?: string
   readonly message?: string
+  readonly newStart?: EventKey
 }
 
 interface EventKey {
@@ -28,7 +30,7 @@ export function eventText(line: string): string | undefined {
 }
 
 function messageText(line: string): string | undefined {
-  const message = JSON.parse(line) as Message
+  const message = parsedAnswer<Message>(line, 'the node')
   switch (message.type) {
     case 'event':
       return `${originText(message)}: ${payloadIn(line)}`
@@ -36,14 +38,16 @@ function messageText(line: string): string | undefined {
       return `- ${originText(message)}: ${payloadIn(line)}`
     case 'diagnostic':
       return `${message.severity === 'warning' ? 'Warning' : 'Error'}: ${message.message}`
+    case 'timeTravel':
+      return `time travel: an event arrived late, at ${message.newStart?.lamport}/${message.newStart?.stream}`
     default:
       return undefined
   }
 }
 
-/** The payload as it was published: parsing would change large numbers. It is the last member. */
+/** The payload as it was published: parsing would change large numbers. Only `caughtUp` may come after it. */
 function payloadIn(line: string): string {
-  return /,"payload":(.*)\}\s*$/s.exec(line)?.[1] ?? 'null'
+  return /,"payload":(.*?)(?:,"caughtUp":(?:true|false))?\}\s*$/s.exec(line)?.[1] ?? 'null'
 }
 
 function originText(message: Message): string {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { collect, done, examples, type Finish, group, leaf, namedNode, onNode, withNodeOptions } from './command.ts'
+import type { ReadKind } from './commands/events.ts'
 
 const queryHelp = 'AQL; @file reads a file, @- the standard input'
 const nodeFirst = 'the node, if another argument follows'
@@ -55,12 +56,15 @@ export function subscribeCommand(finish: Finish): Command {
   ])
 }
 
-function reading(
-  finish: Finish,
-  kind: 'query' | 'subscribe' | 'tail',
-  description: string,
-  ...shown: [string, string][]
-): Command {
+/** `internal events subscribe-monotonic`, as the reference system has it. */
+export function monotonicCommand(finish: Finish): Command {
+  return reading(finish, 'subscribe-monotonic', 'the same in the order of events, until one arrives late', [
+    'shoal internal events subscribe-monotonic press7.local "FROM allEvents"',
+    'ends with a line about the event that came late',
+  ])
+}
+
+function reading(finish: Finish, kind: ReadKind, description: string, ...shown: [string, string][]): Command {
   return withNodeOptions(
     leaf(kind, description)
       .argument('<node-or-query>', `${nodeFirst}; otherwise the query`)

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { ShoalError } from '../base/errors.ts'
 import { program } from './command-line.ts'
 import { exitCodes, exitOnClosedPipe, write } from './output.ts'
@@ -6,27 +6,44 @@ import { exitCodes, exitOnClosedPipe, write } from './output.ts'
 const json = process.argv.some((argument) => argument === '--json' || argument === '-j')
 
 /** Reports invalid arguments: as text on stderr, or as JSON on stdout with --json. */
-async function usageError(error: ShoalError): Promise<number> {
+async function usageError(error: ShoalError, commands: Command): Promise<number> {
   if (json) await write(process.stdout, JSON.stringify(error))
-  else await write(process.stderr, `error: ${error.message}`)
+  else
+    await write(
+      process.stderr,
+      `error: ${error.message}\nType \`${typedCommand(commands)} --help\` for options and examples.`,
+    )
   return exitCodes.usage
+}
+
+/** The command in the arguments, without what follows it. */
+function typedCommand(root: Command): string {
+  const words = process.argv.slice(2).filter((word) => !word.startsWith('-'))
+  let [command, path] = [root, root.name()]
+  for (const word of words) {
+    const found = command.commands.find((one) => one.name() === word)
+    if (found === undefined) break
+    command = found
+    path += ` ${word}`
+  }
+  return path
 }
 
 async function main(): Promise<number> {
   let exitCode: number = exitCodes.ok
+  const commands = program((code) => {
+    exitCode = code
+  }, json)
   try {
-    const commands = program((code) => {
-      exitCode = code
-    }, json)
     await commands.parseAsync()
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) {
       // Commander has already written its message or the help, except with --json.
       if (error.exitCode === 0) return exitCodes.ok
-      return json ? usageError(new ShoalError('ERR_INVALID_INPUT', error.message)) : exitCodes.usage
+      return json ? usageError(new ShoalError('ERR_INVALID_INPUT', error.message), commands) : exitCodes.usage
     }
-    if (error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT') return usageError(error)
+    if (error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT') return usageError(error, commands)
     throw error
   }
 }

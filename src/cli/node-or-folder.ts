@@ -5,6 +5,7 @@ import type { Runtime } from '../runtime/system-runtime.ts'
 import { sleep } from '../runtime/timers.ts'
 import { DataFolder, FolderLocked } from '../store/index.ts'
 import { ControlClient, type NodeClient, NoNode } from './control-client.ts'
+import { verbose } from './verbose.ts'
 
 /** How a command works on the data of a node. */
 export interface Ways<T> {
@@ -29,11 +30,13 @@ export async function onNodeOrFolder<T>(
   const deadline = clock.steadyMs() + limits.controlWaitMs
   while (true) {
     try {
+      verbose('INFO', `asking the node of the data directory ${path}`)
       return await running(node)
     } catch (error) {
       if (!(error instanceof NoNode)) throw error
     }
     try {
+      verbose('INFO', `no node answers: using the data directory ${path} itself`)
       return await stopped()
     } catch (error) {
       if (!(error instanceof FolderLocked)) throw error

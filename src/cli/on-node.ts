@@ -104,9 +104,16 @@ export function nodeArgument(named: NamedNode): string {
   return 'folder' in address ? `--working-dir ${quoted(resolve(address.folder))}` : quoted(named.node ?? '')
 }
 
-/** Whether a node is named by its data folder: then it is on this machine. */
-export function namesFolder(named: NamedNode): boolean {
-  return 'folder' in addressOf(named)
+/** The data folder of a node that is not named by an address. */
+export function folderOfNode(named: NamedNode): string | undefined {
+  const address = addressOf(named)
+  return 'folder' in address ? address.folder : undefined
+}
+
+/** The host in the address of a node; undefined for one that is named by its data folder. */
+export function hostOfNode(named: NamedNode): string | undefined {
+  const address = addressOf(named)
+  return 'folder' in address ? undefined : address.host
 }
 
 function addressOf({ folder, node }: NamedNode): NodeAddress {

@@ -20,7 +20,12 @@ export interface Streamed {
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 /** Runs a command, writes its result or error, and returns the exit code. */
-export async function report(json: boolean, command: () => Promise<Result | Streamed>): Promise<number> {
+export async function report(
+  json: boolean,
+  command: () => Promise<Result | Streamed>,
+  /** What to type after an error. */
+  next: (code: string, message: string) => string | undefined = () => undefined,
+): Promise<number> {
   try {
     const result = await command()
     if ('stream' in result) return (await result.stream()) ? exitCodes.ok : exitCodes.failed
@@ -30,7 +35,11 @@ export async function report(json: boolean, command: () => Promise<Result | Stre
     return result.failed === true ? exitCodes.failed : exitCodes.ok
   } catch (thrown) {
     if (json) await write(process.stdout, errorJson(thrown))
-    else await write(process.stderr, errorText(asShoalError(thrown)))
+    else {
+      const error = asShoalError(thrown)
+      const typed = next(error.code, withCauses(error))
+      await write(process.stderr, `${errorText(error)}${typed === undefined ? '' : `\nNext: ${typed}`}`)
+    }
     return exitCodes.failed
   }
 }

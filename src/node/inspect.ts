@@ -32,6 +32,7 @@ export function inspected(key: KeyPair, addresses: Addresses, snapshot: SwarmSna
     swarmAddrs: snapshot?.listenAddresses ?? addresses.swarm.map(multiaddressText),
     announceAddrs: [...new Set([...(snapshot?.announcedAddresses ?? []), ...(snapshot?.observedAddresses ?? [])])],
     adminAddrs: addresses.admin.map(multiaddressText),
+    apiAddrs: addresses.api.map(multiaddressText),
     connections: connections.map(({ peer, address, since, direction }) => ({
       peerId: peerIdIn(peer),
       addr: address,

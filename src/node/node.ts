@@ -280,7 +280,7 @@ function applySettings(settings: Settings, { output, logFilter }: NodeOptions, l
   }
   apply(settings.document)
   if (logFilter !== undefined)
-    settingsLog.info('The log filter of the environment is in force; /admin/logLevels/node is ignored.')
+    settingsLog.info('A log filter of the environment or of --verbose is in force; /admin/logLevels/node is ignored.')
   settings.onChange(({ scope, paths, after }) => {
     settingsLog.as('NODE_SETTINGS_CHANGED').info(`Node settings at scope ${scope} were changed.`, { paths })
     apply(after)

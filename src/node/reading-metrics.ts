@@ -10,12 +10,14 @@ export class ReadingMetrics {
   readonly #clock: Clock
   readonly #durations: Histogram
   #subscriptions = 0
+  #queries = 0
 
   constructor(metrics: Metrics, clock: Clock) {
     this.#clock = clock
     const help = 'Duration of queries, including the time that clients take to read the response.'
     this.#durations = metrics.histogram('shoal_query_duration_seconds', help, durations)
     metrics.gauge('shoal_subscriptions', 'Open subscriptions.', () => ({ value: this.#subscriptions }))
+    metrics.gauge('shoal_queries', 'Running queries.', () => ({ value: this.#queries }))
   }
 
   /** Measures a query or subscription; refused ones do not count. */
@@ -29,7 +31,9 @@ export class ReadingMetrics {
   }
 
   async #queried({ ended }: Reading, started: number): Promise<void> {
+    this.#queries++
     await ended
+    this.#queries--
     this.#durations.observe((this.#clock.steadyMs() - started) / 1000)
   }
 

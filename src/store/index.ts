@@ -29,7 +29,7 @@ export { backupTopics, copyIdentity, copyStoppedIdentity } from './folder/backup
 export { DataFolder } from './folder/data-folder.ts'
 export type { FolderProgress, FolderStep } from './folder/folder-progress.ts'
 export { folderStats, type TopicStats } from './folder/folder-stats.ts'
-export { accessDenied, FolderLocked, lockHolder } from './folder/lock.ts'
+export { accessDenied, FolderLocked, type LockState, lockHolder, lockState } from './folder/lock.ts'
 export { type NewIdentity, replaceIdentity } from './folder/new-identity.ts'
 export { NodeDatabase } from './folder/node-database.ts'
 export { acceptRestoredTopics } from './folder/restored-topics.ts'

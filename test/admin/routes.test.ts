@@ -28,7 +28,7 @@ test('the node says what it is', async (t) => {
   assert.equal(Date.parse(startedIso), startedUnix * 1000)
   assert.deepEqual(Object.keys(version), ['profile', 'target', 'version', 'gitHash'])
   const described = { nodeId: node.id, displayName: 'Default Node', pid: process.pid, dataFolder: folder }
-  assert.deepEqual(rest, { ...described, cycleCount: 0, phase: 'running' })
+  assert.deepEqual(rest, { ...described, cycleCount: 0, phase: 'running', problems: [] })
 })
 
 test('settings are read with and without defaults, with their revision', async (t) => {

@@ -34,7 +34,10 @@ test('a user makes a key, claims a node by using it, and manages it by its addre
   assert.deepEqual(second, { ...first, host: folder })
   const other = await shoal(t, ['settings', 'get', '/', at, '-i', bert.toPrivateText()], { env })
   assert.equal(other.code, 1)
-  assert.equal(other.stderr, '[ERR_UNAUTHORIZED] Error: Provided key is not authorized to access the API.\n')
+  assert.equal(
+    other.stderr,
+    '[ERR_UNAUTHORIZED] Error: Provided key is not authorized to access the API.\nNext: shoal users add-key DATA_FOLDER   # on the machine of the node\n',
+  )
   const stopped = await shoal(t, ['nodes', 'shutdown', at], { env })
   assert.deepEqual([stopped.code, stopped.stdout], [0, 'shutdown request sent\n'])
   assert.equal((await run.ended).code, 0)

@@ -31,13 +31,16 @@ test('check shows the position of a syntax error', async (t) => {
   assert.equal(code, 1)
   assert.equal(
     stderr,
-    '[ERR_INVALID_INPUT] Error: Syntax error in the query.\n --> 1:6\n  |\n1 | FROM x\n  |      ^---\n  |\n  = expected array or tag_expr\n',
+    '[ERR_INVALID_INPUT] Error: Syntax error in the query.\n --> 1:6\n  |\n1 | FROM x\n  |      ^---\n  |\n  = expected array or tag_expr\nNext: shoal aql check --help\n',
   )
 })
 
 test('check rejects features that are not enabled, and features that the endpoint does not support', async (t) => {
   const { stderr } = await shoal(t, ['aql', 'check', 'FROM [1] END'])
-  assert.equal(stderr, '[ERR_INVALID_INPUT] Error: The query uses beta features that are not enabled: fromArray.\n')
+  assert.equal(
+    stderr,
+    '[ERR_INVALID_INPUT] Error: The query uses beta features that are not enabled: fromArray.\nNext: shoal aql check --help\n',
+  )
   assert.deepEqual(await json(t, ['check', '--endpoint', 'subscribe_monotonic', "FROM 'a' LIMIT 1"]), {
     code: 'ERR_INVALID_INPUT',
     message: 'Feature `limit` is not supported on endpoint `SubscribeMonotonic`.',
@@ -149,5 +152,8 @@ test('run rejects a malformed event file with the line number', async (t) => {
   writeFileSync(file, '{"payload":1}\n{"tags":[]}\n')
   const { code, stderr } = await shoal(t, ['aql', 'run', 'FROM allEvents', '--events', file])
   assert.equal(code, 1)
-  assert.equal(stderr, `[ERR_INVALID_INPUT] Error: ${file}, line 2: there is no \`payload\`\n`)
+  assert.equal(
+    stderr,
+    `[ERR_INVALID_INPUT] Error: ${file}, line 2: there is no \`payload\`\nNext: shoal aql run --help\n`,
+  )
 })

@@ -52,3 +52,17 @@ test('a local time is the same moment, with microseconds', () => {
   })
   fc.assert(moments)
 })
+
+test('time travel is shown with the event that came late', () => {
+  const line = JSON.stringify({ type: 'timeTravel', newStart: { lamport: 7, stream: 'abc-0', offset: 3 } })
+  assert.equal(eventText(line), 'time travel: an event arrived late, at 7/abc-0')
+})
+
+test('the payload is shown as it was published, without what follows it in a monotonic subscription', () => {
+  const origin = '{"type":"event","lamport":1,"stream":"abcd-0","offset":0,"timestamp":0,"tags":[],"appId":"a"'
+  const shown = (rest: string): string => eventText(`${origin},"payload":${rest}}`)?.replace(/^\S+ /, '') ?? ''
+  assert.equal(shown('{"n":1.0},"caughtUp":true'), '{"n":1.0}')
+  assert.equal(shown('7,"caughtUp":false'), '7')
+  assert.equal(shown('{"n":1,"caughtUp":true}'), '{"n":1,"caughtUp":true}')
+  assert.equal(shown('",\\"caughtUp\\":true"'), '",\\"caughtUp\\":true"')
+})

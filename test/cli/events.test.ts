@@ -31,6 +31,12 @@ test('events are published, queried and followed through the socket and the port
   assert.match(await offsets.text(), /│ STREAM ID +│ OFFSET +│ TO REPLICATE +│/)
   const human = await shoal(t, ['events', 'query', "FROM 'a'", '--working-dir', folder])
   assert.match(human.stdout, /^\d+\/.{4}-\d+@\S+: \{"n":1\.0\}\n\d+\/.{4}-\d+@\S+: "second"\n$/)
+  const ordered = new ShoalProcess(t, ['internal', 'events', 'subscribe-monotonic', folder, "FROM 'a'"])
+  await until(
+    () => (/: "second"\n$/.test(ordered.stdout) ? true : undefined),
+    () => ordered.stderr,
+    () => ordered.child.exitCode !== null,
+  )
   const refused = await shoal(t, ['events', 'query', socketText(at), 'FROM', '-i', identity, '--json'])
   assert.equal(refused.code, 1)
   assert.equal(JSON.parse(refused.stdout).code, 'ERR_INVALID_INPUT')

@@ -17,6 +17,10 @@ const groups = [
 ]
 const leaves = [
   ['run'],
+  ['doctor'],
+  ['top'],
+  ['bench'],
+  ['complete'],
   ['settings', 'schema'],
   ['settings', 'get'],
   ['settings', 'set'],

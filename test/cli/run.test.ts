@@ -275,7 +275,7 @@ test('invalid options end with exit code 2 and the allowed values, and create no
     [['--api-host', 'a b'], /--api-host: 'a b' is not a host name\. Allowed: a name like/],
     [['--cors-origins', 'app.example'], /--cors-origins: 'app\.example' is not an origin\./],
     [['--naming-domain', 'a/b'], /--naming-domain: 'a\/b' is not a host name/],
-    [['--nonsense'], /unknown option '--nonsense'\n\n?\(--help lists commands and options\)/],
+    [['--nonsense'], /unknown option '--nonsense'\nType `shoal run --help` for commands, options and examples\./],
     [['--working-dir', ''], /--working-dir is empty/],
     [['more'], /too many arguments/],
   ]
@@ -429,7 +429,7 @@ test('SHOAL_LOG overrides the log level of the settings, and is logged', async (
     env: { SHOAL_LOG: 'api=debug,info' },
   })
   const api = await run.api()
-  await run.logged(/INFO.* settings: The log filter of the environment is in force/)
+  await run.logged(/INFO.* settings: A log filter of the environment or of --verbose is in force/)
   await fetch(`${api}/healthz`)
   await run.logged(/DEBUG.* api: request method=GET path=\/healthz status=200 remote=\S+ userAgent=\S+ elapsedMs=/)
   assert.doesNotMatch(run.stderr, /DEBUG.* node:/)

@@ -32,7 +32,10 @@ test('init creates a data folder, and changes nothing when it exists', async (t)
   assert.deepEqual(await json('init'), { code: 'OK', result: { created: false, working_dir: folder } })
   const refused = await human('init', '--fail-on-existing')
   assert.equal(refused.code, 1)
-  assert.equal(refused.stderr, `[ERR_INVALID_INPUT] Error: database already initialized in ${folder}\n`)
+  assert.equal(
+    refused.stderr,
+    `[ERR_INVALID_INPUT] Error: database already initialized in ${folder}\nNext: shoal settings local init --help\n`,
+  )
 })
 
 test('a missing folder and a folder without a node are rejected by name', async (t) => {

@@ -9,6 +9,7 @@ export interface Inspected {
   readonly swarmAddrs: readonly string[]
   readonly announceAddrs: readonly string[]
   readonly adminAddrs: readonly string[]
+  readonly apiAddrs: readonly string[]
   readonly connections: readonly InspectedConnection[]
   readonly knownPeers: readonly InspectedPeer[]
 }

@@ -47,6 +47,7 @@ export function nodeRoutes({
       dataFolder: folder,
       cycleCount: startCounter,
       phase: health.phase,
+      problems: health.reasons(),
     })
   const stop = (call: Call): HttpResponse => {
     // After the response, also when the client does not wait for it.

@@ -3,7 +3,7 @@ import { messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { rfc3339 } from '../../base/timestamps.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { linesOf } from '../answers.ts'
+import { linesOf, parsedAnswer } from '../answers.ts'
 import type { NodeClient } from '../control-client.ts'
 import { eventText } from '../event-line.ts'
 import { readSource } from '../input.ts'
@@ -54,8 +54,8 @@ export async function publishEvent(named: NamedNode, argument: string, tags: rea
   return { text: () => lines.join('\n'), json: published }
 }
 
-/** What is read: everything now, everything and what comes, or only what comes. */
-export type ReadKind = 'query' | 'subscribe' | 'tail'
+/** What is read: everything now, everything and what comes, the same in order, or only what comes. */
+export type ReadKind = 'query' | 'subscribe' | 'subscribe-monotonic' | 'tail'
 
 export async function readEvents(
   named: NamedNode,
@@ -66,11 +66,21 @@ export async function readEvents(
   const query = textOf(argument)
   const read = async (node: NodeClient): Promise<boolean> => {
     const lowerBound = kind === 'tail' ? (await offsetsOf(node)).present : {}
-    const body = kind === 'query' ? { query, order: 'asc' } : { query, lowerBound }
-    const path = `/events/${kind === 'query' ? 'query' : 'subscribe'}`
+    const { path, body } = requestOf(kind, query, lowerBound)
     return await writeLines(await node.stream({ method: 'POST', path, body, isLong: true }), isJson)
   }
   return { stream: () => refusedAsInput(onRunningNode(named, systemRuntime, read)) }
+}
+
+function requestOf(kind: ReadKind, query: string, lowerBound: object): { path: string; body: object } {
+  switch (kind) {
+    case 'query':
+      return { path: '/events/query', body: { query, order: 'asc' } }
+    case 'subscribe-monotonic':
+      return { path: '/events/subscribe_monotonic', body: { query, session: '', lowerBound } }
+    default:
+      return { path: '/events/subscribe', body: { query, lowerBound } }
+  }
 }
 
 /** Writes the lines of a response; false when the last one is an error. */
@@ -95,7 +105,7 @@ async function writeText(line: string): Promise<void> {
 
 /** The error that ends a stream. */
 function errorIn(line: string): { readonly code: string; readonly message: string } | undefined {
-  return line.startsWith('{"code":') ? (JSON.parse(line) as { code: string; message: string }) : undefined
+  return line.startsWith('{"code":') ? parsedAnswer<{ code: string; message: string }>(line, 'the node') : undefined
 }
 
 /** Text of an argument; `@file` and `@-` read it. */

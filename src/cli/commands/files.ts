@@ -53,7 +53,7 @@ export async function getFiles(node: string, address: string, option: string | u
 export async function listFiles(node: string, address: string | undefined): Promise<Result> {
   const client = await ApiClient.connect(node, systemTimers)
   if (address === undefined) {
-    const { names, uploads } = JSON.parse(await client.text('/api/v2/files?uploads=true')) as StoredFiles
+    const { names, uploads } = await client.json<StoredFiles>(await client.get('/api/v2/files?uploads=true'))
     const unnamed = uploads.map((upload) => ({ name: null, ...upload }))
     return { text: () => storedText(names, unnamed), json: [...names, ...unnamed] }
   }

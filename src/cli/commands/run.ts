@@ -5,36 +5,23 @@ import { parseMemoryLimit } from '../../client-memory/memory-limit.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
 import { isLoopback, socketText } from '../../listening/listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../logging/index.ts'
-import {
-  type Addresses,
-  type ApiOptions,
-  bindDefaults,
-  bindRules,
-  checkDistinct,
-  type Endpoints,
-  Node,
-  type NodeOptions,
-  onFreePorts,
-  parseBinds,
-  type StopReason,
-} from '../../node/index.ts'
+import { type Addresses, type ApiOptions, Node, type NodeOptions, type StopReason } from '../../node/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { hostName, originText } from '../addresses.ts'
+import { type BindOptions, endpointsOf } from '../bind-options.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
 import { errorJson, exitCodes, resultJson, withCauses, write } from '../output.ts'
+import { levelOf } from '../verbose.ts'
 
-export interface RunOptions {
+export interface RunOptions extends BindOptions {
   readonly json?: boolean
+  readonly verbose?: number
   readonly workingDir?: string
-  readonly bindAdmin?: readonly string[]
-  readonly bindSwarm?: readonly string[]
-  readonly bindApi?: readonly string[]
   readonly apiHost?: readonly string[]
   readonly corsOrigins?: readonly string[]
   readonly namingDomain?: string
   readonly rootPublicKey?: string
-  readonly random?: boolean
   readonly logColor?: string
   readonly logJson?: string
   readonly printAddresses?: boolean
@@ -115,7 +102,7 @@ function switchedOn(option: string, value: string, auto: boolean): boolean {
 }
 
 function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
-  const logFilter = fromEnvironment('logFilter')
+  const logFilter = fromEnvironment('logFilter') ?? levelOf(options.verbose)
   const { retentionInterval } = options
   const memoryLimit = options.memoryLimit ?? fromEnvironment('memoryLimit')
   const isStandalone =
@@ -134,19 +121,6 @@ function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
 function millisecondsOf(text: string): number {
   if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text)
   throw new ShoalError('ERR_INVALID_INPUT', `--retention-interval: '${text}' is not a number of milliseconds.`)
-}
-
-function endpointsOf(options: RunOptions): Endpoints {
-  const endpoints = {
-    api: parseBinds(options.bindApi ?? [bindDefaults.api], bindRules.api),
-    admin: parseBinds(options.bindAdmin ?? [bindDefaults.admin], bindRules.admin),
-    swarm: parseBinds(options.bindSwarm ?? [bindDefaults.swarm], bindRules.swarm),
-  }
-  if (options.random !== true) {
-    checkDistinct(endpoints)
-    return endpoints
-  }
-  return { api: onFreePorts(endpoints.api), admin: onFreePorts(endpoints.admin), swarm: onFreePorts(endpoints.swarm) }
 }
 
 function apiOptionsOf({ apiHost, corsOrigins, namingDomain, rootPublicKey }: RunOptions): ApiOptions {

@@ -20,7 +20,7 @@ import {
 import { linesOf } from '../answers.ts'
 import { errorOf } from '../api-client.ts'
 import { inStoppedFolder } from '../node-or-folder.ts'
-import { type NamedNode, namesFolder, onNode } from '../on-node.ts'
+import { folderOfNode, type NamedNode, onNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { progressBar, progressLine } from '../progress.ts'
 
@@ -48,7 +48,7 @@ interface BackedUp {
 
 /** Backs up a node to a new data folder: on the machine of the node, if that is another one. */
 export async function backupStore(named: NamedNode, target: string): Promise<Result> {
-  const path = namesFolder(named) ? resolve(target) : target
+  const path = folderOfNode(named) !== undefined ? resolve(target) : target
   const copied = await withProgress((progress) =>
     onNode<BackedUp>(named, systemRuntime, {
       running: async (node) => {

@@ -45,7 +45,7 @@ function fetchAddress(client: ApiClient, address: string): Promise<IncomingMessa
 /** The listing of a directory; nothing for a file. */
 export async function listingOf(client: ApiClient, address: string): Promise<Listing | undefined> {
   const response = await fetchAddress(client, address)
-  if (!isFile(response)) return JSON.parse(await client.bodyOf(response)) as Listing
+  if (!isFile(response)) return await client.json<Listing>(response)
   response.destroy()
   return undefined
 }
@@ -66,7 +66,7 @@ export async function download(
     progress(done)
     return
   }
-  const { directory } = JSON.parse(await client.bodyOf(response)) as Listing
+  const { directory } = await client.json<Listing>(response)
   if (target === '-') throw new ShoalError('ERR_INVALID_INPUT', `${address} is a directory; name a folder for it`)
   if (existsSync(target)) throw alreadyExists(target)
   newFolder(target)

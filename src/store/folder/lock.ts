@@ -98,14 +98,43 @@ export function lockHolder(folder: string): number | undefined {
 /** The PID of the running process that holds the lock; the file of a killed process is stale. */
 function holderOf(file: string): number | undefined {
   try {
-    const pid = Number(readFileSync(pidFile(file), 'utf8'))
-    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined
-    process.kill(pid, 0)
+    const pid = pidIn(file)
+    if (pid !== undefined) process.kill(pid, 0)
     return pid
   } catch {
     // Optional detail of an error message: the file is missing, or the process has ended.
     return undefined
   }
+}
+
+/** A lock file without an owner is stale: its process was killed, or the machine lost power. */
+export type LockState = { readonly is: 'free' } | { readonly is: 'held' | 'stale'; readonly pid: number | undefined }
+
+/** Looks at the lock of a data folder without taking it. */
+export function lockState(folder: string): LockState {
+  const file = join(folder, 'lockfile')
+  if (!existsSync(file)) return { is: 'free' }
+  if (isLocked(file)) return { is: 'held', pid: holderOf(file) }
+  return existsSync(pidFile(file)) ? { is: 'stale', pid: pidIn(file) } : { is: 'free' }
+}
+
+function isLocked(file: string): boolean {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 0 })
+  try {
+    // Reading needs a shared lock, which an exclusive one excludes.
+    database.exec('PRAGMA schema_version')
+    return false
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteCodes.busy) return true
+    throw error
+  } finally {
+    database.close()
+  }
+}
+
+function pidIn(file: string): number | undefined {
+  const pid = Number(readFileSync(pidFile(file), 'utf8'))
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined
 }
 
 function currentUser(): string {

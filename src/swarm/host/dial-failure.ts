@@ -1,3 +1,4 @@
+import { connectReason } from '../../base/connect-reason.ts'
 import { type PublicKey, peerIdOf } from '../../identity/index.ts'
 
 /** Why a peer could not be connected to, in words for the operator. */
@@ -39,24 +40,6 @@ export function anotherTopic(theirs: string, own: string): HandshakeFailure {
   return new HandshakeFailure(`the node is in the topic '${theirs}', this node in '${own}'`)
 }
 
-const systemReasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused: no node listens at this address',
-  ECONNRESET: 'the other side reset the connection',
-  EPIPE: 'the other side closed the connection',
-  EHOSTUNREACH: 'no route to this address',
-  ENETUNREACH: 'no route to this address',
-  EHOSTDOWN: 'the host is down',
-  EADDRNOTAVAIL: 'this machine has no address from which it could connect',
-  EAFNOSUPPORT: 'this machine does not support this kind of address',
-  EINVAL: 'this address cannot be connected to',
-  ETIMEDOUT: 'no answer within the time-out',
-  ENOTFOUND: 'the host name cannot be resolved',
-  EAI_AGAIN: 'the host name cannot be resolved now',
-  EACCES: 'the firewall of this machine forbids the connection',
-  EPERM: 'the firewall of this machine forbids the connection',
-  EMFILE: 'too many open files on this machine',
-}
-
 const namedReasons: Readonly<Record<string, string>> = {
   TimeoutError: 'no answer within the time-out',
   AbortError: 'no answer within the time-out',
@@ -81,7 +64,7 @@ export function reasonOf(error: unknown): string {
   const own = chain.find((cause) => cause instanceof HandshakeFailure || cause instanceof DialFailure)
   if (own !== undefined) return own.message
   for (const cause of chain) {
-    const reason = systemReasons[String((cause as NodeJS.ErrnoException).code)]
+    const reason = connectReason(cause)
     if (reason !== undefined) return reason
   }
   for (const cause of chain) {

@@ -1,0 +1,66 @@
+import { Agent } from 'node:http'
+import { createInterface } from 'node:readline/promises'
+import type { Inspected } from '../../admin/index.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { isLoopback, socketText } from '../../listening/listen.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
+import { ApiClient } from '../api-client.ts'
+import { figuresText } from '../bench/figures.ts'
+import { benchTag, fixedEvents, measure } from '../bench/run.ts'
+import { hostOfNode, type NamedNode, onRunningNode } from '../on-node.ts'
+import { type Result, write } from '../output.ts'
+
+export interface BenchOptions {
+  readonly events: number
+  readonly isConfirmed: boolean
+  readonly isJson: boolean
+}
+
+/** Measures a node with events of its own, after it was confirmed that they are published. */
+export async function benchNode(named: NamedNode, { events, isConfirmed, isJson }: BenchOptions): Promise<Result> {
+  if (events <= fixedEvents)
+    throw new ShoalError('ERR_INVALID_INPUT', `--events: ${events} are too few. Allowed: more than ${fixedEvents}.`)
+  const { clock, timers, random } = systemRuntime
+  const inspected = await onRunningNode(named, systemRuntime, (node) =>
+    node.request<Inspected>({ method: 'GET', path: '/node/inspect' }),
+  )
+  const tag = `${benchTag}:${Buffer.from(random.bytes(6)).toString('hex')}`
+  const effect = `${events} events with the tags ${benchTag} and ${tag} are published by ${inspected.nodeId}. They reach all nodes of its swarm, and stay until they are pruned.`
+  if (!isConfirmed) await confirm(effect)
+  else if (!isJson) await write(process.stderr, effect)
+  const agent = new Agent({ keepAlive: true })
+  try {
+    const api = await ApiClient.connect(apiOf(inspected.apiAddrs, hostOfNode(named)), timers, agent)
+    const figures = await measure(api, clock, events, tag)
+    return { text: () => figuresText(figures), json: { tag, ...figures } }
+  } finally {
+    agent.destroy()
+  }
+}
+
+/** Where to reach the API. `host` is that of the admin port, if the node was named by it. */
+function apiOf(addresses: readonly string[], host: string | undefined): string {
+  const found = addresses.flatMap((text) => {
+    const [, , address = '', , port = ''] = text.split('/')
+    const isAny = address === '0.0.0.0' || address === '::'
+    if (host !== undefined && !isLoopback(host) && host !== 'localhost' && isLoopback(address)) return []
+    return [socketText({ address: isAny ? (host ?? '127.0.0.1') : address, port: Number(port) })]
+  })
+  const [first] = found
+  if (first !== undefined) return first
+  throw new ShoalError(
+    'ERR_UNSUPPORTED',
+    'The API of the node listens on its own machine only. Type `shoal bench` there, or start it with `shoal run --bind-api 0.0.0.0:4454`.',
+  )
+}
+
+async function confirm(effect: string): Promise<void> {
+  if (process.stdin.isTTY !== true) throw new ShoalError('ERR_INVALID_INPUT', `${effect} Confirm it with --yes.`)
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await terminal.question(`${effect}\nType yes to go on: `)
+    if (answer.trim() !== 'yes') throw new ShoalError('ERR_INVALID_INPUT', 'Not confirmed: nothing was published.')
+  } finally {
+    terminal.close()
+  }
+}

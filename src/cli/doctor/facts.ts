@@ -1,0 +1,76 @@
+import type { SettingsDocument } from '../../settings/index.ts'
+import type { LockState } from '../../store/index.ts'
+
+/** What was found out about a node. The checks are functions of it. */
+export interface Facts {
+  /** The end of a command that names the same node again. */
+  readonly target: string
+  readonly reach: Reach
+  /** The data folder, if it is on this machine. */
+  readonly folder?: FolderFacts | undefined
+  /** The addresses at which a stopped node would listen. */
+  readonly ports?: readonly PortFacts[]
+  readonly settings?: SettingsDocument | undefined
+  /** Of a running node. */
+  readonly running?: RunningFacts
+  readonly peers?: readonly PeerFacts[]
+}
+
+/** Whether the node answers. */
+export type Reach =
+  | { readonly is: 'running' }
+  | { readonly is: 'stopped' }
+  /** The error of the command that asked it. */
+  | { readonly is: 'failed'; readonly code: string; readonly message: string }
+
+export interface FolderFacts {
+  readonly path: string
+  readonly lock: LockState
+  /** `denied` is a folder of another user. */
+  readonly access: 'writable' | 'read-only' | 'denied'
+  readonly disk: { readonly free: number; readonly total: number }
+  /** Whether the identity of the node is there; a fresh folder has neither identity nor events. */
+  readonly hasIdentity: boolean
+  readonly hasEvents: boolean
+  /** Why the settings cannot be read. */
+  readonly settingsError?: string | undefined
+}
+
+export interface PortFacts {
+  readonly component: string
+  readonly option: string
+  readonly port: number
+  /** Why the node cannot listen there. */
+  readonly error?: { readonly code: string; readonly message: string } | undefined
+  /** The node that answers at a port in use. */
+  readonly node?: string | undefined
+}
+
+export interface RunningFacts {
+  readonly phase: string
+  /** Why it is not ready. */
+  readonly problems: readonly { readonly component: string; readonly detail?: string | undefined }[]
+  /** Multiaddrs. */
+  readonly apiAddresses: readonly string[]
+  readonly adminAddresses: readonly string[]
+  /** Whether it listens for other nodes and dials them. */
+  readonly hasSwarm: boolean
+  /** By node ID of a connected peer: the seconds by which its clock is ahead. */
+  readonly clockAhead: Readonly<Record<string, number>>
+  /** Events that are known and missing, at the first look and a little later. */
+  readonly toReplicate: { readonly first: number; readonly later: number; readonly afterMs: number }
+  /** By reason: connections of other nodes that failed since the start. */
+  readonly inboundFailures: Readonly<Record<string, number>>
+  readonly refusedApps: readonly { readonly appId: string; readonly reason: string }[]
+}
+
+/** A node that this one wants to connect to. */
+export interface PeerFacts {
+  readonly peerId: string
+  readonly name: string
+  /** Whether the settings name it as an initial peer. */
+  readonly isInitial: boolean
+  readonly isConnected: boolean
+  /** The newest failed dial. */
+  readonly failure?: { readonly address: string; readonly reason: string } | undefined
+}

@@ -1,0 +1,40 @@
+import { ShoalError } from '../../base/errors.ts'
+import type { Endpoints } from '../../node/index.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
+import { DataFolder, FolderLocked } from '../../store/index.ts'
+import { folderOfNode, type NamedNode, nodeArgument, onNode } from '../on-node.ts'
+import type { Facts } from './facts.ts'
+import { folderFacts, portFacts, storedSettings } from './gather-folder.ts'
+import { runningFacts } from './gather-node.ts'
+import { dialledInitialPeers } from './gather-peers.ts'
+
+/** Collects the facts about a node, running or stopped. `endpoints` are those at which a stopped one would listen. */
+export async function gatherFacts(named: NamedNode, endpoints: Endpoints, runtime: Runtime): Promise<Facts> {
+  const target = nodeArgument(named)
+  const local = folderOfNode(named)
+  const folder = () => (local !== undefined && DataFolder.exists(local) ? folderFacts(local) : undefined)
+  try {
+    return await onNode(named, runtime, {
+      running: async (node) => ({ target, folder: folder(), ...(await runningFacts(node, runtime)) }),
+      stopped: (path) => stoppedFacts(path, target, endpoints, runtime),
+    })
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    return { target, reach: { is: 'failed', code: error.code, message: error.message }, folder: folder() }
+  }
+}
+
+async function stoppedFacts(path: string, target: string, endpoints: Endpoints, { timers }: Runtime): Promise<Facts> {
+  const seen = folderFacts(path)
+  // A node that is starting or stopping is waited for.
+  if (seen.lock.is === 'held') throw new FolderLocked(seen.path, seen.lock.pid)
+  const { settings, folder } = await storedSettings(seen)
+  return {
+    target,
+    reach: { is: 'stopped' },
+    folder,
+    settings,
+    ports: await portFacts(endpoints, timers),
+    peers: settings === undefined ? [] : await dialledInitialPeers(settings, timers),
+  }
+}
