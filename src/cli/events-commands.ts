@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { collect, done, examples, type Finish, group, leaf, namedNode, onNode, withNodeOptions } from './command.ts'
+import { redactCommand } from './redact-command.ts'
 
 const queryHelp = 'AQL; @file reads a file, @- the standard input'
 const nodeFirst = 'the node, if another argument follows'
@@ -44,6 +45,7 @@ export function eventsCommand(finish: Finish): Command {
         }),
       ),
   )
+  events.addCommand(redactCommand(finish))
   return events
 }
 

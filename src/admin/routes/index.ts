@@ -2,6 +2,7 @@ import type { EventParts, Route } from '../../api/index.ts'
 import { adminEventRoutes } from './events.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
 import { type ObservingParts, observingRoutes } from './observing.ts'
+import { redactionRoutes } from './redaction.ts'
 import { type SettingsParts, settingsRoutes } from './settings.ts'
 import { type StoreParts, storeRoutes } from './store.ts'
 import { type TopicParts, topicRoutes } from './topics.ts'
@@ -22,6 +23,7 @@ export function controlRoutes(parts: AdminParts): Route[] {
     ...topicRoutes(parts),
     ...storeRoutes(parts),
     ...adminEventRoutes(parts),
+    ...redactionRoutes(parts),
     ...observingRoutes(parts),
   ]
 }
