@@ -20,8 +20,8 @@ export class Journey {
   }
 
   /** Runs a command. */
-  run(args: readonly string[], input = ''): Promise<Ended> {
-    return shoal(this.#test, args, { env: this.env, input })
+  run(args: readonly string[], input = '', env = this.env): Promise<Ended> {
+    return shoal(this.#test, args, { env, input })
   }
 
   /** The output of a command for people, which has to succeed. */
