@@ -7,7 +7,7 @@ import { Journey } from '../support/journey.ts'
 import { ShoalProcess, until } from '../support/process.ts'
 import { RunningNode } from '../support/running-node.ts'
 
-// Steps 3 and 4 need a network: test/site/journeys.test.ts.
+// Step 3 needs a network: test/site/whole/journeys.test.ts. Step 4 is a check of `shoal doctor`.
 test('J15: troubleshoot', async (t) => {
   const journey = new Journey(t)
   const folder = join(journey.folder, 'data')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Journey, untilConnected, untilPayloads } from '../support/journey.ts'
 import { RunningNode, testSwarm } from '../support/running-node.ts'
 
-// Step 1, by multicast DNS, needs a network: test/site/journeys.test.ts.
+// Step 1, by multicast DNS, needs a network: test/site/finding.test.ts.
 test('J5: two nodes in one swarm', async (t) => {
   const journey = new Journey(t)
   await journey.run(['users', 'keygen'], '\n')
