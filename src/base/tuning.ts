@@ -125,4 +125,6 @@ export const tuning = {
   forwardDelayMs: 20,
   /** Batch size of pruning: chunks removed per commit, which bounds how long publishing waits. */
   chunksPerPrune: 64,
+  /** Batch size of redaction: chunks of which events are redacted per commit, which bounds how long publishing waits. */
+  chunksPerRedaction: 4,
 } as const

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { collect, done, examples, type Finish, group, leaf, namedNode, onNode, withNodeOptions } from './command.ts'
 import type { ReadKind } from './commands/events.ts'
+import { redactCommand } from './redact-command.ts'
 
 const queryHelp = 'AQL; @file reads a file, @- the standard input'
 const nodeFirst = 'the node, if another argument follows'
@@ -45,6 +46,7 @@ export function eventsCommand(finish: Finish): Command {
         }),
       ),
   )
+  events.addCommand(redactCommand(finish))
   return events
 }
 

@@ -12,3 +12,8 @@ export function readSource(file: string): string {
     })
   }
 }
+
+/** Text of an argument; `@file` and `@-` read it. */
+export function textArgument(argument: string): string {
+  return argument.startsWith('@') ? readSource(argument.slice(1)) : argument
+}

@@ -8,6 +8,7 @@ import { KnownNodes } from './known-nodes.ts'
 import { type NodeAddress, parseNodeAddress } from './node-address.ts'
 import { NotConnected } from './node-connection.ts'
 import { onNodeOrFolder } from './node-or-folder.ts'
+import { PatientClient } from './patient-client.ts'
 import { quoted } from './quoted.ts'
 import { configFolder, userKey } from './user-files.ts'
 
@@ -33,7 +34,9 @@ export interface NodeWays<T> {
 }
 
 /** Runs a command on the node at an address, on that of a data folder, or on the folder when no node runs. */
-export async function onNode<T>(named: NamedNode, runtime: Runtime, { running, stopped }: NodeWays<T>): Promise<T> {
+export async function onNode<T>(named: NamedNode, runtime: Runtime, ways: NodeWays<T>): Promise<T> {
+  const { stopped } = ways
+  const running = (node: NodeClient): Promise<T> => ways.running(new PatientClient(node, runtime))
   const address = addressOf(named)
   if (!('folder' in address)) return await withSession(named, runtime, running)
   const { folder } = address

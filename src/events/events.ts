@@ -1,6 +1,6 @@
 import { failure, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
-import { type NodeId, nodeAppId, publicKeyOf, type StreamId } from '../identity/index.ts'
+import { formatStreamId, type NodeId, nodeAppId, publicKeyOf, type StreamId } from '../identity/index.ts'
 import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
 import { Outage } from '../observability/outage.ts'
@@ -12,6 +12,7 @@ import { OpenReadings } from './open-readings.ts'
 import { Publisher, publishedJson } from './publish/index.ts'
 import type { PublishGate } from './publish-gate.ts'
 import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
+import { type Redacted, redactEvents } from './redaction/index.ts'
 import { Pruner, type StreamSettings, streamLimits } from './retention/index.ts'
 import { Routing } from './routing.ts'
 import type { RouteSettings } from './routing-table.ts'
@@ -145,6 +146,14 @@ export class Events {
     if (number > BigInt(Number.MAX_SAFE_INTEGER)) return false
     const key = { node: publicKeyOf(node), number: Number(number) }
     return await this.#unlessClosing(() => this.#store.forgetStream(key))
+  }
+
+  /** Removes the payloads of events of this node, on all nodes. A stream of another node is refused. */
+  async redact(stream: StreamId, offsets: readonly number[]): Promise<Redacted> {
+    const done = await this.#unlessClosing(() => redactEvents(this.#store, this.#options.node, stream, offsets))
+    if (done.redacted.length > 0)
+      this.#options.log.info(`redacted ${done.redacted.length} events of the stream ${formatStreamId(stream)}`)
+    return done
   }
 
   /** Runs a query over one snapshot. An invalid query rejects `started`. */

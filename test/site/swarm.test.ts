@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { Journey } from '../support/journey.ts'
 import { killWhileCatchingUp, publishMany } from './catching-up.ts'
 import { nameContent, readable, upload } from './files.ts'
 import { addressOf, newSwarmKey, ownSwarm, TestSite, untilConnected, untilSame } from './swarm-of.ts'
@@ -22,6 +23,14 @@ test('the life of a swarm that is found by one address', async (t) => {
 
   await machines.part('a common peer introduces two others', async () => {
     for (const node of [common, a, b]) await untilConnected(node, 2)
+  })
+
+  await machines.part('J7: commands show that nodes which know only a helper are connected directly', async () => {
+    const journey = new Journey(t)
+    const { peerId } = await journey.result('nodes', 'inspect', b.folder)
+    const { v4, v6 } = b.machine
+    const direct = new RegExp(`│ ${peerId} +│ /(ip4/${v4}|ip6/${v6})/`)
+    assert.match(await journey.text('nodes', 'inspect', a.folder), direct)
   })
 
   // The silence of this node is noticed while the next part runs.

@@ -36,10 +36,17 @@ export function control(
         })
         response.on('end', () => {
           const { statusCode = 0, headers: received } = response
-          resolve({ status: statusCode, headers: received, body: text === '' ? undefined : JSON.parse(text) })
+          resolve({ status: statusCode, headers: received, body: parsed(text, received['content-type']) })
         })
       },
     )
     outgoing.on('error', reject).end(body)
   })
+}
+
+function parsed(text: string, type: string | undefined): unknown {
+  if (text === '') return undefined
+  if (type !== 'application/x-ndjson') return JSON.parse(text)
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line) => JSON.parse(line) as unknown)
 }

@@ -161,6 +161,10 @@ export class SingleThreadStore implements EventStore {
     return this.#open().newestTime(stream, from, to)
   }
 
+  async redactedOffsets(stream: number, from: number, to: number) {
+    return this.#open().redactedOffsets(stream, from, to)
+  }
+
   async framesOfChunk(stream: number, from: number) {
     return this.#open().framesOfChunk(stream, from)
   }

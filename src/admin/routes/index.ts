@@ -3,6 +3,7 @@ import { adminEventRoutes } from './events.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
 import { type ObservingParts, observingRoutes } from './observing.ts'
 import { type OtherNodeParts, otherNodeRoutes } from './other-nodes.ts'
+import { redactionRoutes } from './redaction.ts'
 import { type SettingsParts, settingsRoutes } from './settings.ts'
 import { type StoreParts, storeRoutes } from './store.ts'
 import { type TopicParts, topicRoutes } from './topics.ts'
@@ -30,6 +31,7 @@ export function controlRoutes(parts: AdminParts): Route[] {
     ...topicRoutes(parts),
     ...storeRoutes(parts),
     ...adminEventRoutes(parts),
+    ...redactionRoutes(parts),
     ...observingRoutes(parts),
     ...otherNodeRoutes(parts),
   ]

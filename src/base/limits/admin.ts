@@ -18,6 +18,10 @@ export const adminLimits = {
   failedSignInSources: 1024,
   /** Maximum size of a request to sign in. */
   signInBytes: 4096,
+  /** Maximum number of events in a request to redact them. */
+  redactedPerRequest: 1024,
+  /** Maximum number of events that one command redacts. */
+  redactedPerCommand: 200_000,
   /** Maximum number of log lines that are kept for operators. */
   logLinesKept: 1000,
   /** Maximum number of characters of these lines. */

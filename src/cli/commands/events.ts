@@ -6,9 +6,10 @@ import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { linesOf, parsedAnswer } from '../answers.ts'
 import type { NodeClient } from '../control-client.ts'
 import { eventText } from '../event-line.ts'
-import { readSource } from '../input.ts'
+import { textArgument } from '../input.ts'
 import { type NamedNode, onRunningNode } from '../on-node.ts'
 import { type Result, type Streamed, write } from '../output.ts'
+import { refusedAsInput } from '../refused-input.ts'
 import { table } from '../table.ts'
 
 interface Offsets {
@@ -35,7 +36,7 @@ interface Published {
 }
 
 export async function publishEvent(named: NamedNode, argument: string, tags: readonly string[]): Promise<Result> {
-  const payload = textOf(argument)
+  const payload = textArgument(argument)
   try {
     JSON.parse(payload)
   } catch (error) {
@@ -63,7 +64,7 @@ export async function readEvents(
   argument: string,
   isJson: boolean,
 ): Promise<Streamed> {
-  const query = textOf(argument)
+  const query = textArgument(argument)
   const read = async (node: NodeClient): Promise<boolean> => {
     const lowerBound = kind === 'tail' ? (await offsetsOf(node)).present : {}
     const { path, body } = requestOf(kind, query, lowerBound)
@@ -107,20 +108,3 @@ async function writeText(line: string): Promise<void> {
 function errorIn(line: string): { readonly code: string; readonly message: string } | undefined {
   return line.startsWith('{"code":') ? parsedAnswer<{ code: string; message: string }>(line, 'the node') : undefined
 }
-
-/** Text of an argument; `@file` and `@-` read it. */
-function textOf(argument: string): string {
-  return argument.startsWith('@') ? readSource(argument.slice(1)) : argument
-}
-
-/** A query or event that the node refuses is invalid input for a command. */
-async function refusedAsInput<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked
-  } catch (error) {
-    const isInput = error instanceof ShoalError && inputCodes.has(error.code)
-    throw isInput ? new ShoalError('ERR_INVALID_INPUT', error.message) : error
-  }
-}
-
-const inputCodes: ReadonlySet<string> = new Set(['ERR_BAD_REQUEST', 'ERR_UNSUPPORTED_FEATURE', 'ERR_PAYLOAD_TOO_LARGE'])

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { ShoalError } from '../../base/errors.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { DataFolder, FolderLocked, replaceIdentity } from '../../store/index.ts'
+import { confirm } from '../confirm.ts'
 import type { Result } from '../output.ts'
 import { quoted } from '../quoted.ts'
 
@@ -10,7 +10,7 @@ import { quoted } from '../quoted.ts'
 export async function newIdentity(folder: string, isConfirmed: boolean): Promise<Result> {
   const opened = openStopped(folder)
   try {
-    if (!isConfirmed) await confirm(opened.path)
+    if (!isConfirmed) await confirm(effectOf(opened.path), 'yes')
     const { nodeId, formerId, formerKeyFile } = replaceIdentity(opened, systemRuntime)
     const text = `The node has a new identity: ${nodeId}. Its events until now are those of the node ${formerId}, whose key is in ${formerKeyFile}.`
     return { text: () => text, json: { nodeId, formerId, formerKeyFile } }
@@ -32,15 +32,6 @@ function openStopped(folder: string): DataFolder {
   }
 }
 
-/** Asks on a terminal; elsewhere an option has to say yes. */
-async function confirm(path: string): Promise<void> {
-  const effect = `The node in \`${path}\` gets a new identity: to all others it is another node, and its streams until now get no further events.`
-  if (process.stdin.isTTY !== true) throw new ShoalError('ERR_INVALID_INPUT', `${effect} Confirm it with --yes.`)
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const answer = await terminal.question(`${effect}\nType yes to go on: `)
-    if (answer.trim() !== 'yes') throw new ShoalError('ERR_INVALID_INPUT', 'Not confirmed: nothing was changed.')
-  } finally {
-    terminal.close()
-  }
+function effectOf(path: string): string {
+  return `The node in \`${path}\` gets a new identity: to all others it is another node, and its streams until now get no further events.`
 }

@@ -245,6 +245,11 @@ export class MemoryEventStore implements EventStore {
     return this.#streams.at(number)?.framesOfChunk(from) ?? []
   }
 
+  async redactedOffsets(number: number, from: number, to: number): Promise<number[]> {
+    this.#check()
+    return this.#streams.at(number)?.redactedBetween(from, to) ?? []
+  }
+
   async chunk(number: number, from: number, maxBytes?: number): Promise<Uint8Array | undefined> {
     this.#check()
     const stream = this.#streams.at(number)

@@ -1,6 +1,6 @@
 import type { Checkpoint, ChunkSize, FrameTime, NewestTime, StreamNumber } from './streams.ts'
 
-/** Queries for retention. Backup, verification and statistics work on the database file instead. */
+/** Queries for retention and redaction. Backup, verification and statistics work on the database file instead. */
 export interface RetentionQueries {
   /** The checkpoints of a stream, in ascending order. */
   checkpoints(stream: StreamNumber): Promise<Checkpoint[]>
@@ -10,4 +10,6 @@ export interface RetentionQueries {
   newestTime(stream: StreamNumber, from: number, to: number): Promise<NewestTime>
   /** The frames of the chunk that starts at an offset, in ascending order. */
   framesOfChunk(stream: StreamNumber, from: number): Promise<FrameTime[]>
+  /** The redacted offsets in a range, in ascending order; `to` is exclusive. */
+  redactedOffsets(stream: StreamNumber, from: number, to: number): Promise<number[]>
 }

@@ -159,6 +159,10 @@ export class SqliteEventStore implements EventStore {
     return this.#threads.read({ type: 'framesOfChunk', stream, from }) as Promise<FrameTime[]>
   }
 
+  redactedOffsets(stream: number, from: number, to: number): Promise<number[]> {
+    return this.#threads.read({ type: 'redactedOffsets', stream, from, to }) as Promise<number[]>
+  }
+
   async chunk(stream: number, from: number, maxBytes?: number): Promise<Uint8Array | undefined> {
     const newest = await this.head(stream)
     return (await this.#threads.read({ type: 'chunk', stream, from, newest, maxBytes })) as Uint8Array | undefined

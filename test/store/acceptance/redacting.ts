@@ -83,6 +83,16 @@ export const redacting = rules(({ small, large }) => {
     })
   })
 
+  large('the redacted offsets of a range are known, in the tail and in segments', async (t, open) => {
+    const store = await open(t)
+    await fill(store)
+    assert.deepEqual(await store.redactedOffsets(0, 0, 3100), [])
+    await store.redact(0, places)
+    assert.deepEqual(await store.redactedOffsets(0, 0, 3100), places)
+    assert.deepEqual(await store.redactedOffsets(0, 127, 1024), [127, 128, 500, 1023])
+    assert.deepEqual(await store.redactedOffsets(1, 0, 3100), [])
+  })
+
   large('redacted chunks are verified by other stores, and contain neither payload nor salt', async (t, open) => {
     const [store, other] = [await open(t), memoryStore()]
     await fill(store)

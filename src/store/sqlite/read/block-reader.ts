@@ -20,6 +20,7 @@ import { openForReading } from '../log-database.ts'
 import { checkpointsAfter, checkpointsOf } from '../rows/checkpoints.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { chunkSizes } from '../rows/chunk-sizes.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
 import { checkStreamRow, isVacant, type StreamRow } from '../rows/stream-row.ts'
@@ -222,6 +223,11 @@ export class BlockReader {
   framesOfChunk(stream: StreamNumber, from: number): FrameTime[] {
     if (this.streams()[stream]?.isVacant === true) return []
     return this.#checked(() => framesOfChunk(this.#database, stream, from, this.counts.count(stream)))
+  }
+
+  redactedOffsets(stream: StreamNumber, from: number, to: number): number[] {
+    if (this.streams()[stream]?.isVacant === true) return []
+    return this.#checked(() => redactedBetween(this.#database, stream, from, to))
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined, maxBytes?: number): Uint8Array | undefined {

@@ -124,6 +124,8 @@ class ReaderHost {
         return this.#reader.chunkSizes(message.stream)
       case 'newestTime':
         return this.#reader.newestTime(message.stream, message.from, message.to)
+      case 'redactedOffsets':
+        return this.#reader.redactedOffsets(message.stream, message.from, message.to)
       case 'framesOfChunk':
         return this.#reader.framesOfChunk(message.stream, message.from)
       case 'chunk':

@@ -15,7 +15,7 @@ export type ToReader =
   | { readonly type: 'headTable'; readonly id: number; readonly own: readonly OwnHead[] }
   | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
   | {
-      readonly type: 'newestTime'
+      readonly type: 'newestTime' | 'redactedOffsets'
       readonly id: number
       readonly stream: number
       readonly from: number

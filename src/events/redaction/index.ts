@@ -1,0 +1,1 @@
+export { type Redacted, redactEvents } from './redact-events.ts'

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Journey, untilConnected, untilPayloads } from '../support/journey.ts'
+import { RunningNode, testSwarm } from '../support/running-node.ts'
+
+test('J6: secure a swarm', async (t) => {
+  const journey = new Journey(t)
+  const a = await RunningNode.start(t, join(journey.folder, 'a'), { swarm: testSwarm })
+  const swarm = { ...testSwarm, initialPeers: [a.peerAddress] }
+  const b = await RunningNode.start(t, join(journey.folder, 'b'), { swarm })
+  for (const node of [a, b]) await untilConnected(node, 1)
+
+  const key = (await journey.text('swarms', 'keygen')).trimEnd()
+  assert.match(key, /^[A-Za-z0-9+/]{43}=$/)
+  const file = join(journey.folder, 'key')
+  const { swarmKey, outputPath } = await journey.result('swarms', 'keygen', '-o', file)
+  assert.deepEqual([outputPath, readFileSync(file, 'utf8')], [file, swarmKey])
+  assert.notEqual(swarmKey, key)
+
+  const set = (node: RunningNode, value: string) => ['settings', 'set', '/swarm/swarmKey', value, node.folder]
+  const { applied } = await journey.result(...set(a, key))
+  assert.deepEqual(applied, { live: [], restart: ['/swarm/swarmKey'] })
+  for (const node of [a, b]) await untilConnected(node, 0)
+  await journey.text('events', 'publish', a.folder, '"missed"', '-t', 'j6')
+
+  for (const bad of [key.slice(1), 'x'.repeat(44)])
+    assert.match(
+      await journey.refused('ERR_SETTINGS_INVALID', ...set(a, bad)),
+      /^Validation failed\.\n\tErrors:\n\t\t\//,
+    )
+  assert.equal(await journey.result('settings', 'get', '/swarm/swarmKey', a.folder), key)
+
+  await journey.text(...set(b, key))
+  for (const node of [a, b]) await untilConnected(node, 1)
+  assert.deepEqual(await untilPayloads(b, 'j6', 1), ['missed'])
+})
