@@ -221,7 +221,7 @@ const exceptions: readonly (readonly [reason: string, file: string, ...texts: st
     'return isOwnStream(stream, context) ? signPrune(',
   ],
   ['an accepted backup is not restarted before it is settled', 'src/replication/doubtful-start.ts', 'if (isAccepted)'],
-  ['for tests of the rules', 'src/replication/own-streams-check.ts', 'get mayAdopt()', 'get wanted()'],
+  ['for tests of the rules', 'src/replication/own-streams-check.ts', 'get wanted()'],
   ['for the host of a node', 'src/sync/blocks/block-exchange.ts', 'get hasPeers()', 'get inProgress()'],
   ['for the host of a node', 'src/sync/blocks/block-fetcher.ts', 'get inProgress()'],
   ['for tests', 'src/sync/blocks/block-peer.ts', 'get size()'],

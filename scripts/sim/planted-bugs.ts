@@ -220,8 +220,14 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a wrong clock that is trusted',
     file: 'src/events/retention/clock-trust.ts',
-    find: '    if (Math.abs(jump) >= tolerance)\n',
-    replace: '    if (Math.abs(jump) < 0)\n',
+    find: '    if (Math.abs(change) >= tolerance) {\n',
+    replace: '    if (Math.abs(change) < 0) {\n',
+  },
+  {
+    name: 'a restart that forgets how the clock was set',
+    file: 'src/events/retention/clock-trust.ts',
+    find: '    if (record !== undefined) this.#continue(record, reading, tolerance)\n    else {\n',
+    replace: '    {\n',
   },
   {
     name: 'events that are removed too early',
