@@ -106,7 +106,7 @@ test('what the node of a stream has said is forgotten when a comparison shows th
 })
 
 test('what the node of a stream has said is forgotten when it has the same heads since, and no fork is searched for', () => {
-  const table = new HeadTable(topic)
+  const table = new HeadTable(topic, () => true)
   table.set(rowOf(1, 5))
   for (const hasSame of [true, false]) {
     const origin = Buffer.from(rowOf(1, 5).key.node).toString('latin1')

@@ -13,6 +13,7 @@ const excuses: ReadonlySet<string> = new Set([
   'delay',
   'slow-links',
   'slow-disks',
+  'stalls',
   ...hostileFaults.map(({ name }) => name),
 ])
 /** Most nodes are connected later than this after their restart, and no comparison has ended sooner. */

@@ -13,10 +13,6 @@ export function keyOfCid(cid: Uint8Array): BlockKey {
 export class RecentKeys<V> {
   readonly #entries = new Map<BlockKey, V>()
 
-  get size(): number {
-    return this.#entries.size
-  }
-
   get(key: BlockKey): V | undefined {
     return this.#entries.get(key)
   }
