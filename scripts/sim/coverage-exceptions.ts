@@ -71,7 +71,20 @@ const exceptions: readonly (readonly [reason: string, ...at: Branches[]])[] = [
     'only heads of own streams are compared in this way, and this node signs no such head',
     ['src/replication/chain-position.ts', "throw new MalformedBytes('the lamport timestamp"],
   ],
-  ['everything that is received has a sender', ['src/replication/stream-budget.ts', '? undefined']],
+  [
+    'everything that is received has a sender',
+    ['src/replication/stream-budget.ts', '? undefined', 'if (from === undefined || peer === undefined) return'],
+  ],
+  ['operators forget only streams of other nodes', ['src/replication/streams.ts', 'throw new ShoalError(']],
+  ['an answer with events has a chunk', ['src/sync/answers.ts', 'if (last === undefined) return']],
+  [
+    'a stream that is forgotten has no open request',
+    [
+      'src/sync/fork-searches.ts',
+      'if (stream === undefined) return []',
+      'if (search === undefined || row === undefined)',
+    ],
+  ],
   [
     'no node loses its own removals: what was removed would come back',
     [
@@ -144,7 +157,7 @@ const exceptions: readonly (readonly [reason: string, ...at: Branches[]])[] = [
       'if (!this.#end(name)) return []',
       'return this.#end(name) ?',
       'if (peer === undefined || peer.serving === 0) return undefined',
-      'if (!peer.reading.delete(key)) return []',
+      'return peer === undefined ? [] : this.#refuse(',
     ],
   ],
   [
@@ -169,6 +182,7 @@ const exceptions: readonly (readonly [reason: string, ...at: Branches[]])[] = [
     [
       'src/sync/',
       'if (this.#waiting.length >= limits.forwards) return',
+      'if (!this.#wants.add(cid)) this.#scan.soon(now)',
       'if (this.#bytes + format.fileBlockBytes > limits.servedBlockBytes) break',
       'if (!peer.claims.has(name) && peer.claims.size >= format.streamsPerTopic) return',
       'return peer.unasked > limits.unaskedBlocks ?',
@@ -186,7 +200,13 @@ const exceptions: readonly (readonly [reason: string, ...at: Branches[]])[] = [
       "return 'nodesPerPeer'",
       "? 'streamsPerPeer'",
     ],
-    ['src/sync/', '&& !peer.unreported.has(', '|| stored.has(', 'if (peer.unreported.size >= '],
+    [
+      'src/sync/',
+      '&& !peer.unreported.has(',
+      "effects.push(send(peer, { is: 'heads', entries: part",
+      '|| stored.has(',
+      'if (peer.unreported.size >= ',
+    ],
   ],
   ['no file is damaged', ['src/replication/verified-prefix.ts', '']],
   ['several chunks are never received in one call', ['src/replication/given-chunks.ts', '']],
