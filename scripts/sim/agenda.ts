@@ -114,15 +114,24 @@ export class SimClock implements Clock {
   readonly steadyMs = (): number => this.#agenda.nowMs
 }
 
-/** Timers in virtual time. */
-export function timersOf(agenda: Agenda): Timers {
+/**
+ * Timers in virtual time.
+ * @param heldMs the milliseconds for which the process stands still
+ */
+export function timersOf(agenda: Agenda, heldMs: () => number = () => 0): Timers {
   const start = (work: () => void, ms: number, repeat: boolean): Timer => {
     let entry: Entry
+    const due = (): void => {
+      const held = heldMs()
+      if (held > 0) {
+        entry = agenda.after(held, due)
+        return
+      }
+      if (repeat) set()
+      work()
+    }
     const set = (): void => {
-      entry = agenda.after(repeat ? Math.max(1, ms) : ms, () => {
-        if (repeat) set()
-        work()
-      })
+      entry = agenda.after(repeat ? Math.max(1, ms) : ms, due)
     }
     set()
     const timer: Timer & { cancel(): void } = {

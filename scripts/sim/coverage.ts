@@ -76,15 +76,13 @@ export function coverageProblems(
   sourceOf: (file: string) => string = (file) => readFileSync(join(root, file), 'utf8'),
 ): string[] {
   const isExcepted = ({ file, text, lineText }: Unreached): boolean =>
-    exceptions.some(
-      (known) => isAt(file, known.file) && [text, lineText].some((start) => start.startsWith(known.text ?? '')),
-    )
+    exceptions.some((known) => isAt(file, known.file) && [text, lineText].some((start) => start.startsWith(known.text)))
   const isStale = ({ file, text }: CoverageException): boolean =>
-    !filesIn(file).some((name) => sourceOf(name).includes(text ?? ''))
+    !filesIn(file).some((name) => sourceOf(name).includes(text))
   const stale = exceptions.filter(isStale)
   return [
     ...unreached.filter((at) => !isExcepted(at)).map(({ file, line, text }) => `${file}:${line}: ${firstLine(text)}`),
-    ...stale.map(({ file, text }) => `${file}: the exception '${firstLine(text ?? '')}' no longer fits`),
+    ...stale.map(({ file, text }) => `${file}: the exception '${firstLine(text)}' no longer fits`),
   ]
 }
 

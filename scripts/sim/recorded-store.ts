@@ -44,6 +44,10 @@ export class RecordedStore {
     const replaced: Partial<EventStore> = {
       append: (request) => this.#append(request),
       prune: (stream, count) => this.#prune(stream, count),
+      saveClockRecord: async (record) => {
+        if (this.#isClosed) throw failure('ERR_SHUTTING_DOWN', {})
+        await options.store.saveClockRecord(record)
+      },
       // The node opens it again.
       close: async () => this.close(),
     }

@@ -131,6 +131,11 @@ export class SimNode implements Endpoint {
     await this.pruned(stream)
   }
 
+  /** Removes all events of a stream of another node. */
+  async forget(stream: StreamKey): Promise<void> {
+    if (await this.store.forgetStream(stream)) await this.#replicator.removed(stream)
+  }
+
   /** Tells the peers that own events were pruned. */
   protected pruned(stream: number): Promise<void> {
     return this.#tell(stream)

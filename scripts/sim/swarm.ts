@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Block } from '../../src/files/unixfs/index.ts'
+import type { StreamKey } from '../../src/protocol/index.ts'
 import type { StartMarks } from '../../src/store/port/index.ts'
 import { SeededRandom } from '../../test/support/virtual-runtime.ts'
 import { Random } from '../crash/random.ts'
@@ -10,10 +11,11 @@ import { Observer } from './checks/observer.ts'
 import { SentMessages } from './checks/sent-messages.ts'
 import type { ReceivedEvent } from './event-lines.ts'
 import { Ledger } from './ledger.ts'
-import { Network } from './network.ts'
+import { type Endpoint, Network } from './network.ts'
 import { isLinked, type Scenario } from './scenario.ts'
 import { type SignatureScheme, signatureScheme } from './signatures.ts'
 import { MemorySimStore, type SimStore, type SimStoreOptions, SqliteSimStore, simFolder } from './sim-store.ts'
+import { Stall } from './stall.ts'
 import { Trace } from './trace.ts'
 import { WholeNode } from './whole-node.ts'
 
@@ -58,6 +60,7 @@ export class Swarm {
   /** Called when a node is sure of its own streams, with the milliseconds since its restart. */
   onSettled: (node: WholeNode, ms: number) => void = () => {}
   readonly #observers = new Map<WholeNode, Observer>()
+  readonly #stalls = new Map<WholeNode, Stall>()
   readonly #linked = new Map<WholeNode, Set<WholeNode>>()
   readonly #atEnd: (() => void)[] = []
   #folder: string | undefined
@@ -129,8 +132,18 @@ export class Swarm {
       this.#linked.set(node, (this.#linked.get(node) ?? new Set()).add(other))
     const at = Math.max(this.joinsAt.get(a) ?? 0, this.joinsAt.get(b) ?? 0)
     this.agenda.after(at - this.agenda.nowMs, () => {
-      if (this.nodes.includes(a) && this.nodes.includes(b)) this.network.join(a, b)
+      if (this.nodes.includes(a) && this.nodes.includes(b)) this.network.join(this.#endpoint(a), this.#endpoint(b))
     })
+  }
+
+  #endpoint(node: WholeNode): Endpoint {
+    return this.#stalls.get(node)?.endpointOf(node) ?? node
+  }
+
+  /** The process of a node stands still for a while. */
+  stall(node: WholeNode, ms: number): void {
+    this.trace.note(`stall ${node.label}`)
+    this.#stalls.get(node)?.begin(ms)
   }
 
   /** Lets clients subscribe to all nodes. */
@@ -152,6 +165,7 @@ export class Swarm {
   /** Restarts a node, and lets its clients subscribe again. */
   async restart(node: WholeNode): Promise<void> {
     this.trace.note(`restart ${node.label}`)
+    this.#stalls.get(node)?.end()
     const observer = this.#observers.get(node)
     observer?.stop()
     await node.restart()
@@ -168,11 +182,22 @@ export class Swarm {
   /** Restarts a node with the last copy of its store. */
   async restore(node: WholeNode, found: Partial<StartMarks>): Promise<void> {
     this.trace.note(`restore ${node.label}`)
+    this.#stalls.get(node)?.end()
     const observer = this.#observers.get(node)
     observer?.stop()
     observer?.forget()
     node.files.forget()
     await node.restart(() => node.disk.restore(found))
+    observer?.start()
+  }
+
+  /** The operator of a node removes all events of a stream of another one. Clients begin again. */
+  async forget(node: WholeNode, stream: StreamKey): Promise<void> {
+    this.trace.note(`forget ${node.label}`)
+    const observer = this.#observers.get(node)
+    observer?.stop()
+    observer?.forget()
+    await node.forget(stream)
     observer?.start()
   }
 
@@ -199,10 +224,10 @@ export class Swarm {
   }
 
   /** Clock, timers and random numbers of a node. */
-  runtime(name: string): SimStoreOptions['runtime'] & { readonly clock: SimClock } {
+  runtime(name: string, stall?: Stall): SimStoreOptions['runtime'] & { readonly clock: SimClock } {
     return {
       clock: new SimClock(this.agenda, simStart),
-      timers: timersOf(this.agenda),
+      timers: timersOf(this.agenda, stall?.leftMs),
       random: new SeededRandom(`${this.scenario.seed} ${name} salts`),
     }
   }
@@ -220,7 +245,8 @@ export class Swarm {
   #node(i: number): WholeNode {
     const label = `n${i}`
     const key = this.key(label)
-    const runtime = this.runtime(label)
+    const stall = new Stall(this.agenda)
+    const runtime = this.runtime(label, stall)
     const choices = this.random(`${label} choices`)
     const node = new WholeNode({
       label,
@@ -235,6 +261,7 @@ export class Swarm {
       random: () => choices.next(),
       onSettled: (_, ms) => this.onSettled(node, ms),
     })
+    this.#stalls.set(node, stall)
     this.ledger.addNode(node.id)
     return node
   }

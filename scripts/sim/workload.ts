@@ -1,4 +1,5 @@
 import type { Random } from '../crash/random.ts'
+import { planBulk } from './bulk-workload.ts'
 import { checkQuery } from './checks/query.ts'
 import { isReaction, type ReceivedEvent, reactionTo } from './event-lines.ts'
 import { FileWorkload } from './file-workload.ts'
@@ -38,6 +39,7 @@ export class Workload {
     })
     if (!clients) return
     new FileWorkload(swarm).plan()
+    planBulk(swarm)
     swarm.observe()
     swarm.onEvent = (node, event) => this.#react(node, event)
     for (let i = 0; i < queries; i++)

@@ -1,13 +1,13 @@
-import { type Chunk, decodeChunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
+import { type Chunk, decodeChunk, MalformedBytes } from '../protocol/index.ts'
 
 /** Decodes and verifies a chunk. Only its place in the hash chain is not checked. */
 export function readChunk(bytes: Uint8Array): Chunk {
-  return decodeChunk(bytes, ({ frames, head }) => checkPlaces(frames, head))
+  return decodeChunk(bytes, checkPlaces)
 }
 
 /** Checks that offsets are contiguous, lamport timestamps ascend, and the head matches the last event. */
-function checkPlaces(frames: readonly Frame[], head: Head): void {
-  let next = frames[0]?.first ?? 0
+function checkPlaces({ first, frames, head }: Chunk): void {
+  let next = first
   let lamport = -1
   for (const frame of frames) {
     if (frame.first !== next) throw new MalformedBytes('there is a gap between frames')

@@ -44,11 +44,6 @@ export class HeadDigest {
     this.#buckets = Array.from({ length: format.digestBuckets }, () => ({ entries: new Map(), digest: undefined }))
   }
 
-  /** Number of streams. */
-  get size(): number {
-    return this.#size
-  }
-
   /** Adds a stream, or replaces its entry. */
   set(entry: DigestEntry): void {
     const bucket = this.#bucketFor(entry.stream)

@@ -268,12 +268,21 @@ export class CatchUp {
     const { requests } = this.#state
     if (claim.head !== undefined && !isVerified(claim.head)) return this.#actions.closeBadHead(peer, now)
     const { stream } = claim
-    if (step.want === 'fork') return this.#actions.startForkSearch(peer, name, now)
+    if (step.want === 'fork') return this.#searchFork(peer, name, now)
     const from = step.want === 'evidence' ? 0 : step.from
     const { id } = requests.open({ peer: peer.name, name, kind: step.want, from }, now)
     if (step.want === 'evidence') return [send(peer.name, { is: 'want-evidence', id, stream })]
     if (step.want === 'records') return [send(peer.name, { is: 'want-records', id, stream, from, to: step.to })]
     return [send(peer.name, { is: 'want', id, stream, from, bytes: tuning.wantBytes })]
+  }
+
+  /** A peer with the same heads has none of other events: what it has said is outdated. */
+  #searchFork(peer: Peer, name: string, now: number): Effect[] {
+    const { digest } = peer
+    if (digest === undefined || Buffer.compare(digest, this.#state.table.digest()) !== 0)
+      return this.#actions.startForkSearch(peer, name, now)
+    peer.claims.delete(name)
+    return []
   }
 }
 

@@ -18,7 +18,7 @@ export class HeadTable {
   #buckets: Buffer | undefined
 
   /** @param isShown whether a stream is in the digests; `show` after a change */
-  constructor(topic: string, isShown: (stream: StreamKey) => boolean = () => true) {
+  constructor(topic: string, isShown: (stream: StreamKey) => boolean) {
     this.#digest = new HeadDigest(topic)
     this.#isShown = isShown
   }

@@ -128,6 +128,7 @@ export class MessageHandler {
   #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {
     const { table, options } = this.#state
     peer.clockAhead = time - options.wallClock()
+    peer.digest = digest
     // A comparison is left out while much waits to be sent: the next digest starts it again.
     if (!peer.takesComparisons) return []
     peer.hasSameHeads = Buffer.compare(digest, table.digest()) === 0

@@ -29,6 +29,8 @@ export class Peer {
   clockAhead = 0
   /** Whether its last digest was the own one. */
   hasSameHeads = false
+  /** Its last digest. */
+  digest: Uint8Array | undefined
   /** The duration of the last round trip, in milliseconds. */
   roundTripMs: number | undefined
   /** The ping by which the round trip is measured. */

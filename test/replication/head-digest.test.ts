@@ -81,7 +81,7 @@ test('equal tables have equal digests, in whatever order and by whatever changes
         if (read) assert.equal(digest.all, digestOf(expected.values()).all)
       }
       const again = digestOf(expected.values())
-      assert.deepEqual([digest.all, digest.buckets(), digest.size], [again.all, again.buckets(), expected.size])
+      assert.deepEqual([digest.all, digest.buckets()], [again.all, again.buckets()])
     }),
     { numRuns: 50 },
   )
@@ -150,7 +150,6 @@ test('a table with more streams than a topic can have fails an assertion', () =>
   const add = (number: number) =>
     digest.set({ stream: { node, number }, pruned: 0, count: 1, hash, records: hash, frozen: false })
   for (let i = 0; i < format.streamsPerTopic; i++) add(i)
-  assert.equal(digest.size, format.streamsPerTopic)
   assert.throws(() => add(format.streamsPerTopic), /at most as many streams/)
   add(5)
 })

@@ -157,7 +157,7 @@ test('an exception covers an unreached branch, and one that no longer fits the s
   assert.deepEqual(problems([]), ['a.ts:3: return x'])
   assert.deepEqual(problems([{ file: 'a.ts', text: 'return x', reason: '' }]), [])
   assert.deepEqual(problems([{ file: 'a.ts', text: 'if (y)', reason: '' }]), [])
-  assert.deepEqual(problems([{ file: 'a.ts', reason: '' }]), [])
+  assert.deepEqual(problems([{ file: 'a.ts', text: '', reason: '' }]), [])
   assert.deepEqual(problems([{ file: 'a.ts', text: 'return z', reason: '' }]), [
     'a.ts:3: return x',
     "a.ts: the exception 'return z' no longer fits",

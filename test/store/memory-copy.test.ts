@@ -49,3 +49,11 @@ test('a copy is found as it is said, and knows whether heads were announced', as
   assert.equal(doubtOf(await store.copy({ isRestored: true }).startMarks()), 'restored')
   assert.equal(doubtOf(await store.copy({}).copy({ isCleanStop: false }).startMarks()), 'unclean')
 })
+
+test('a copy has what was saved about the clock before', async () => {
+  const store = await filled()
+  await store.saveClockRecord('before')
+  const copy = store.copy({})
+  await store.saveClockRecord('after')
+  assert.deepEqual([await copy.clockRecord(), await store.clockRecord()], ['before', 'after'])
+})

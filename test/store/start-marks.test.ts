@@ -249,3 +249,16 @@ test('a store of an earlier version, without marks, is not in doubt', (t) => {
   })
   assert.equal(log.doubt(), undefined)
 })
+
+test('what was saved about the clock is found after a restart, a crash, and in a copy', (t) => {
+  const log = new Log(t)
+  log.use((writer) => {
+    assert.equal(writer.clockRecord(), undefined)
+    writer.saveClockRecord('first')
+    writer.saveClockRecord('second')
+  })
+  const writer = log.open()
+  assert.equal(writer.clockRecord(), 'second')
+  writer.saveClockRecord('third')
+  assert.equal(log.afterCrash().clockRecord(), 'third')
+})

@@ -102,6 +102,15 @@ export class SingleThreadStore implements EventStore {
     this.#write((writer) => writer.settleOwnStreams())
   }
 
+  async clockRecord() {
+    this.#open()
+    return this.#writer.clockRecord()
+  }
+
+  async saveClockRecord(record: string) {
+    this.#write((writer) => writer.saveClockRecord(record))
+  }
+
   async streams() {
     return this.#open().status()
   }

@@ -4,6 +4,7 @@ import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { encodeChunk, type Hash, heads } from '../../src/protocol/index.ts'
+import { HeadTable } from '../../src/sync/head-table.ts'
 import type { Message, Sync } from '../../src/sync/index.ts'
 import { spreadPoints } from '../../src/sync/index.ts'
 import * as fc from '../support/property.ts'
@@ -102,6 +103,24 @@ test('what the node of a stream has said is forgotten when a comparison shows th
     [],
   )
   assert.deepEqual(sent(effects, 'want'), [])
+})
+
+test('what the node of a stream has said is forgotten when it has the same heads since, and no fork is searched for', () => {
+  const table = new HeadTable(topic, () => true)
+  table.set(rowOf(1, 5))
+  for (const hasSame of [true, false]) {
+    const origin = Buffer.from(rowOf(1, 5).key.node).toString('latin1')
+    const sync = connectedTo(origin)
+    sync.changed(rowOf(1, 5))
+    const { id } = only(sync.received(origin, claimOf(rowOf(1, 3)), 0), 'list-points')
+    const want = onlySent(sync.listedPoints(origin, id, [], 0), 'want').message
+    sync.received(origin, { is: 'nothing', id: want.id, reason: 'notHere' }, 0)
+    // It has got the events that it had lost from another node.
+    const digest = hasSame ? table.digest() : Buffer.alloc(8)
+    sync.received(origin, { is: 'digest', digest, time: 1 }, limits.forkSearchRetryMs)
+    const again = sync.tick(limits.forkSearchRetryMs).filter((effect) => effect.do === 'list-points')
+    assert.equal(again.length, hasSame ? 0 : 1)
+  }
 })
 
 test('a fork that was found is told to all peers and reported, and nothing more is asked for', () => {

@@ -18,7 +18,7 @@ const heads: fc.Arbitrary<TableRow> = fc
   }))
 
 function tableOf(list: readonly TableRow[]): HeadTable {
-  const table = new HeadTable('test')
+  const table = new HeadTable('test', () => true)
   for (const head of list) table.set(head)
   return table
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { nodeIdOf } from '../../../src/identity/index.ts'
 import type { ReceivedEvent } from '../event-lines.ts'
-import { nodeOfStream } from '../ledger.ts'
+import { nodeOfStream, streamIdOf } from '../ledger.ts'
 import { resubscribeMs, type Swarm } from '../swarm.ts'
 import { firstDifference } from '../trace.ts'
 import type { WholeNode } from '../whole-node.ts'
@@ -68,19 +68,28 @@ export async function checkEnd(swarm: Swarm, held: Held): Promise<void> {
     expected ??= shared
     const difference = firstDifference(expected, shared)
     assert.equal(difference, undefined, `the nodes disagree on the events (${node.label})`)
-    checkRemoved(swarm, node, events)
+    await checkRemoved(swarm, node, events)
     await checkNothingLost(swarm, node, held)
     await checkForks(swarm, node)
     swarm.trace.note(`end ${node.label} ${(await node.headTexts()).join()}`)
   }
 }
 
-/** What remaining nodes have removed is nowhere. */
-function checkRemoved({ ledger, nodes }: Swarm, { label }: WholeNode, events: readonly ReceivedEvent[]): void {
+/** What remaining nodes have removed is nowhere, except that a node may prune a stream while others have frozen it. */
+async function checkRemoved(
+  { ledger, nodes }: Swarm,
+  { label, store }: WholeNode,
+  events: readonly ReceivedEvent[],
+): Promise<void> {
   const remaining: ReadonlySet<string> = new Set(nodes.map(({ id }) => id))
-  for (const { stream, offset } of events)
-    if (remaining.has(nodeOfStream(stream)))
-      assert.ok(!ledger.isRemoved(stream, offset), `${label} still has ${stream}/${offset}, which was removed`)
+  const frozen: ReadonlySet<string> = new Set(
+    (await store.heads()).filter((row) => row.frozen).map(({ key }) => streamIdOf(key.node, key.number)),
+  )
+  for (const { stream, offset } of events) {
+    if (!remaining.has(nodeOfStream(stream))) continue
+    const isRemoved = frozen.has(stream) ? ledger.isRedacted(stream, offset) : ledger.isRemoved(stream, offset)
+    assert.ok(!isRemoved, `${label} still has ${stream}/${offset}, which was removed`)
+  }
 }
 
 /** Everything that was held when the faults ended, and everything that remaining nodes have acknowledged. */

@@ -15,6 +15,20 @@ export const copyFaults: readonly Fault[] = [
     share: 0.2,
     plan: (swarm, random) => planCopies(swarm, random, () => true),
   },
+  {
+    // Nothing is lost, but the node cannot know that.
+    name: 'crashes',
+    share: 0.2,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(2)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => {
+          const node = swarm.any(random)
+          node.disk.copy()
+          swarm.start(swarm.restore(node, { isCleanStop: false }))
+        })
+    },
+  },
 ]
 
 /** How a node finds the copy of its store. */

@@ -60,6 +60,15 @@ export const nodeFaults: readonly Fault[] = [
     },
   },
   {
+    name: 'stalls',
+    share: 0.15,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(3)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => swarm.stall(swarm.any(random), 500 + random.below(6000)))
+    },
+  },
+  {
     name: 'slow-disks',
     share: 0.2,
     plan: (swarm, random) => {

@@ -1,3 +1,4 @@
+import type { StreamStatus } from '../../../src/store/port/index.ts'
 import type { Random } from '../../crash/random.ts'
 import type { Swarm } from '../swarm.ts'
 import { appStream, type WholeNode } from '../whole-node.ts'
@@ -13,6 +14,7 @@ export const removalFaults: readonly Fault[] = [
   { name: 'redactions', share: 0.4, plan: (swarm, random) => plan(swarm, random, redact) },
   { name: 'prunes', share: 0.3, plan: (swarm, random) => plan(swarm, random, prune) },
   { name: 'retention', share: 0.3, plan: limitAges },
+  { name: 'forgotten-streams', share: 0.15, plan: forgetStreams },
 ]
 
 /** Operators limit the age of events, some of them after names and files were published. */
@@ -26,6 +28,21 @@ function plan(swarm: Swarm, random: Random, remove: (node: WholeNode, random: Ra
   const count = 1 + random.below(5)
   for (let i = 0; i < count; i++)
     swarm.sometime(random, () => swarm.start(remove(random.chance(0.5) ? firstOf(swarm) : swarm.any(random), random)))
+}
+
+/** Operators remove streams of other nodes, which are fetched again. */
+function forgetStreams(swarm: Swarm, random: Random): void {
+  const count = 1 + random.below(3)
+  for (let i = 0; i < count; i++) swarm.sometime(random, () => swarm.start(forgetOne(swarm, random)))
+}
+
+async function forgetOne(swarm: Swarm, random: Random): Promise<void> {
+  const node = swarm.any(random)
+  const remaining: ReadonlySet<string> = new Set(swarm.nodes.map(({ name }) => name))
+  const isKept = ({ key }: StreamStatus): boolean => remaining.has(Buffer.from(key.node).toString('latin1'))
+  const others = (await node.store.streams()).filter((stream) => !stream.own && isKept(stream))
+  const stream = others[random.below(Math.max(1, others.length))]
+  if (stream !== undefined) await swarm.forget(node, stream.key)
 }
 
 /** The node that may have a long stream. */

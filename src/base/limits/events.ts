@@ -52,8 +52,12 @@ export const eventLimits = {
   maxRetentionMs: 60_000,
   /** Shortest interval of pruning events beyond the retention limits, in milliseconds. */
   minRetentionMs: 1000,
-  /** Microseconds by which the wall clock may jump between two runs before pruning by age is suspended. */
+  /** Microseconds by which the wall clock may differ from elapsed time, before ages are corrected by the difference. */
   clockJump: 3_600_000_000,
-  /** Milliseconds for which pruning by age is suspended after the wall clock has jumped. */
+  /** Milliseconds for which pruning by age is suspended after a start at which the wall clock has jumped. */
   clockSettleMs: 30 * 60_000,
+  /** Longest interval of saving what the wall clock shows, in milliseconds. */
+  clockSaveMs: 10 * 60_000,
+  /** Maximum number of remembered eras of the wall clock. */
+  clockEras: 32,
 } as const

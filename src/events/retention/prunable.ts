@@ -1,6 +1,7 @@
 import { tuning } from '../../base/tuning.ts'
 import type { Retention } from '../../settings/index.ts'
-import type { ChunkSize, FrameTime } from '../../store/index.ts'
+import type { ChunkSize } from '../../store/index.ts'
+import type { EffectiveTime } from './clock-eras.ts'
 
 /** Where the limits of a stream are at some moment: an event is kept if it is after both. */
 export interface Bounds {
@@ -52,30 +53,49 @@ export async function prunable(
   return pruned
 }
 
+/** A frame with the time at which it was written, by the wall clock of now. */
+export interface DatedFrame {
+  readonly end: number
+  readonly written: EffectiveTime
+}
+
 /**
  * Whether the expired frames at the start of a chunk are worth an early checkpoint, which is a commit of its own.
  * @param firstTime reads the time of the first event of the chunk
  */
 export async function isOverdue(
   { first }: ChunkSize,
-  { keptFrom, overdueTime, now }: Bounds,
-  firstTime: () => Promise<number>,
+  bounds: Bounds,
+  firstTime: () => Promise<EffectiveTime>,
 ): Promise<boolean> {
+  const { keptFrom, overdueTime } = bounds
   if (keptFrom - first >= tuning.eventsPerOwnFrame) return true
   if (!Number.isFinite(overdueTime)) return false
-  const time = await firstTime()
-  // Behind an event from when the clock was ahead there may be others that are overdue.
-  return time < overdueTime || time > now
+  const written = await firstTime()
+  // Behind an event of unknown age there may be others that are overdue.
+  return written.time < overdueTime || isUndated(written, bounds)
 }
 
-/** The end of the frames at the start of a chunk that are beyond the limits; undefined when there are none. */
-export function endOfExpired(frames: readonly FrameTime[], { keptFrom, oldestTime, now }: Bounds): number | undefined {
-  let expired: number | undefined
-  for (const { end, time } of frames) {
-    // Written while the clock was ahead: expired if a later frame is. It must not keep all others for years.
-    if (end > keptFrom && time > now) continue
-    if (end > keptFrom && time >= oldestTime) break
-    expired = end
-  }
-  return expired
+/** What the limits say about the first frames of a stream. */
+export interface Expired {
+  /** The end of those that are beyond the limits; undefined when there are none. */
+  readonly end: number | undefined
+  /** Whether they may go on after the given frames. */
+  readonly isOpen: boolean
+}
+
+/** Frames of unknown age are expired if a later one is: they must not keep all others for years. */
+export function endOfExpired(frames: readonly DatedFrame[], bounds: Bounds): Expired {
+  const { keptFrom, oldestTime } = bounds
+  const kept = frames.findIndex(
+    ({ end, written }) => end > keptFrom && written.time >= oldestTime && !isUndated(written, bounds),
+  )
+  const before = kept === -1 ? frames : frames.slice(0, kept)
+  const last = before.findLast(({ end, written }) => end <= keptFrom || written.time < oldestTime)
+  return { end: last?.end, isOpen: kept === -1 }
+}
+
+/** Whether an event is not as young as it seems, perhaps: it was written while the clock was wrong. */
+function isUndated({ time, isCertain }: EffectiveTime, { now }: Bounds): boolean {
+  return time > now || !isCertain
 }

@@ -79,6 +79,7 @@ export class MemoryEventStore implements EventStore {
   readonly #appended = new CommitListeners<[readonly AppendedFrames[]]>()
   readonly #marks: StartMarks
   #isAnnounced: boolean
+  #clockRecord: string | undefined
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
@@ -310,6 +311,16 @@ export class MemoryEventStore implements EventStore {
     for (const stream of this.#streams.all) if (stream.own) stream.dropExpectedRedactions()
   }
 
+  async clockRecord(): Promise<string | undefined> {
+    this.#check()
+    return this.#clockRecord
+  }
+
+  async saveClockRecord(record: string): Promise<void> {
+    this.#check()
+    this.#clockRecord = record
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     this.#jobs.close(storeClosed())
@@ -323,6 +334,7 @@ export class MemoryEventStore implements EventStore {
     const marks = { ...newStoreMarks, isAnnounced: this.#isAnnounced, ...found }
     const copy = new MemoryEventStore({ ...this.#options, marks })
     copy.#streams.copyFrom(this.#streams)
+    copy.#clockRecord = this.#clockRecord
     return copy
   }
 

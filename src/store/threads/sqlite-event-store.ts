@@ -211,6 +211,14 @@ export class SqliteEventStore implements EventStore {
     await this.#threads.write('settleOwnStreams')
   }
 
+  clockRecord(): Promise<string | undefined> {
+    return this.#threads.write('clockRecord') as Promise<string | undefined>
+  }
+
+  async saveClockRecord(record: string): Promise<void> {
+    await this.#threads.write('saveClockRecord', record)
+  }
+
   /** Seals all complete chunks and checkpoints the WAL. */
   async settle(): Promise<void> {
     await this.#threads.write('sealAll')

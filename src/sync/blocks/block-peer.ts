@@ -13,10 +13,6 @@ export function keyOfCid(cid: Uint8Array): BlockKey {
 export class RecentKeys<V> {
   readonly #entries = new Map<BlockKey, V>()
 
-  get size(): number {
-    return this.#entries.size
-  }
-
   get(key: BlockKey): V | undefined {
     return this.#entries.get(key)
   }
@@ -106,11 +102,9 @@ export class BlockPeer {
     this.open.set(key, { cid, askedAt: now, answers: this.answers, isSecondTried: false })
   }
 
-  /** Withdraws a request. Returns whether it was open. */
-  withdraw(key: BlockKey): boolean {
-    if (!this.open.delete(key)) return false
-    this.#withdrawn.set(key, true)
-    return true
+  /** Withdraws a request, if it is open. */
+  withdraw(key: BlockKey): void {
+    if (this.open.delete(key)) this.#withdrawn.set(key, true)
   }
 
   /** A block of it has arrived. Returns whether it was asked for, now or before. */

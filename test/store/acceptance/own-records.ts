@@ -7,6 +7,13 @@ import { numbered, numbersOf, range, requestOf, rules, unchanged } from './suppo
 
 /** Records of own streams that come from elsewhere: they were made before a backup was restored, or with a stolen key. */
 export const holdingOwnRecords = rules(({ small, large }) => {
+  small('what was last saved about the clock is found', async (t, open) => {
+    const store = await open(t)
+    assert.equal(await store.clockRecord(), undefined)
+    for (const record of ['{}', '{"seen":1}']) await store.saveClockRecord(record)
+    assert.equal(await store.clockRecord(), '{"seen":1}')
+  })
+
   large('a replayed prune record of an own stream removes nothing; a local decision does', async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })

@@ -1,6 +1,7 @@
 import type { StartMarks } from '../../../replication/index.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { LogState } from './log-state.ts'
+import { clockRecordOf, putClockRecord } from './start-marks.ts'
 
 /** What a log remembers about its own streams from one start to the next. */
 export class OwnHistory {
@@ -29,6 +30,15 @@ export class OwnHistory {
       this.#dropExpectedRedactions()
     })
     marks.settled()
+  }
+
+  /** What was last saved about the wall clock of the node. */
+  get clockRecord(): string | undefined {
+    return clockRecordOf(this.#log.database)
+  }
+
+  saveClockRecord(record: string): void {
+    this.#log.transaction(() => putClockRecord(this.#log.database, record))
   }
 
   /** Stores the newest heads of own streams: a node with another key takes these streams for those of another node. */

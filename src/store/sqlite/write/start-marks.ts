@@ -4,8 +4,8 @@ import { doubtOf, type StartMarks } from '../../../replication/index.ts'
 import { createFile, type DiskSync } from '../../disk/sync.ts'
 import { openForReading } from '../log-database.ts'
 
-/** Rows of the table `meta`: closed cleanly, device and inode, announced, and a backup. */
-type MarkName = 'stopped' | 'file' | 'announced' | 'backup'
+/** Rows of the table `meta`: closed cleanly, device and inode, announced, a backup, and what the clock has shown. */
+type MarkName = 'stopped' | 'file' | 'announced' | 'backup' | 'clock'
 
 /**
  * The marks by which the next start of a node notices that own events may be missing. The mark of a clean stop is removed
@@ -95,6 +95,16 @@ export class StartMarkRows {
   stop(database: DatabaseSync): void {
     if (this.#isRemoved && !this.#isDoubtful) putMark(database, 'stopped', 1)
   }
+}
+
+export function clockRecordOf(database: DatabaseSync): string | undefined {
+  const record = markOf(database, 'clock')
+  return typeof record === 'string' ? record : undefined
+}
+
+/** Within the current transaction. */
+export function putClockRecord(database: DatabaseSync, record: string): void {
+  putMark(database, 'clock', record)
 }
 
 /** Whether a log, which may be in use, is a restored backup that was neither compared nor accepted. */

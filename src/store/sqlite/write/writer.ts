@@ -137,6 +137,14 @@ export class LogWriter {
     this.#history.settle()
   }
 
+  clockRecord(): string | undefined {
+    return this.#history.clockRecord
+  }
+
+  saveClockRecord(record: string): void {
+    this.#history.saveClockRecord(record)
+  }
+
   /** The evidence of a fork of a stream; undefined when it is not frozen. */
   evidence(stream: number): Uint8Array | undefined {
     return this.#forks.evidence(stream)

@@ -37,6 +37,8 @@ export type WriterCall =
   | 'startMarks'
   | 'markAnnounced'
   | 'settleOwnStreams'
+  | 'clockRecord'
+  | 'saveClockRecord'
   | 'dropIndexAt'
   | 'sealAll'
   | 'truncateWal'
@@ -110,6 +112,7 @@ export const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   forgetStream: 'prune',
   markAnnounced: 'publish',
   settleOwnStreams: 'publish',
+  saveClockRecord: 'prune',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',
