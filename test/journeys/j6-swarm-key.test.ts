@@ -31,8 +31,10 @@ test('J6: secure a swarm', async (t) => {
       /^Validation failed\.\n\tErrors:\n\t\t\//,
     )
   assert.equal(await journey.result('settings', 'get', '/swarm/swarmKey', a.folder), key)
+  await a.stop()
+  const again = await RunningNode.start(t, a.folder, { swarm: 'as stored', swarmPort: a.swarmPort })
 
   await journey.text(...set(b, key))
-  for (const node of [a, b]) await untilConnected(node, 1)
+  for (const node of [again, b]) await untilConnected(node, 1)
   assert.deepEqual(await untilPayloads(b, 'j6', 1), ['missed'])
 })

@@ -6,8 +6,8 @@ import { type Ended, type ProcessOptions, ShoalProcess, shoal, until } from './p
 export interface RunningOptions {
   /** Further options of `shoal run`. */
   readonly options?: readonly string[]
-  /** Settings of a swarm: the node exchanges events with others. Without them it stands alone. */
-  readonly swarm?: Readonly<Record<string, unknown>>
+  /** Settings of a swarm, or those that it has: the node exchanges events with others. Without it it stands alone. */
+  readonly swarm?: Readonly<Record<string, unknown>> | 'as stored'
   /** The port for other nodes; a free one without it. */
   readonly swarmPort?: number
   readonly env?: NodeJS.ProcessEnv
@@ -38,7 +38,7 @@ export class RunningNode {
 
   static async start(test: TestScope, folder: string, given: RunningOptions = {}): Promise<RunningNode> {
     const { options = [], swarm, swarmPort = 0, env: more } = given
-    if (swarm !== undefined) {
+    if (typeof swarm === 'object') {
       await initLocal(folder, false)
       await setLocal(folder, ['swarm'], JSON.stringify(swarm))
     }
