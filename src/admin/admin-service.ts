@@ -1,5 +1,5 @@
 import {
-  adminRoutes,
+  adminHealthRoutes,
   type Call,
   type Connections,
   Hosts,
@@ -20,7 +20,7 @@ import { OpenResponses } from './open-responses.ts'
 import { operator } from './operator.ts'
 import { PortConnections } from './port-connections.ts'
 import { Relay } from './relay.ts'
-import { type AdminParts, controlRoutes, sessionRoutes, tokenOf } from './routes/index.ts'
+import { type AdminParts, adminRoutes, sessionRoutes, tokenOf } from './routes/index.ts'
 
 interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget' | 'relay'> {
   readonly connections: Connections
@@ -57,9 +57,9 @@ export function adminService(parts: Parts): HttpService {
   }
   return new HttpService({
     routes: [
-      ...adminRoutes(health).map((route) => onLoopbackOr(userOf, route)),
+      ...adminHealthRoutes(health).map((route) => onLoopbackOr(userOf, route)),
       ...sessionRoutes(access, (call) => open.spare(call.response)),
-      ...controlRoutes({ ...parts, origin, backupTarget: targetBelow(parts.folder), relay: new Relay(timers) }),
+      ...adminRoutes({ ...parts, origin, backupTarget: targetBelow(parts.folder), relay: new Relay(timers) }),
     ],
     authenticate,
     onConnection: (socket) => portConnections.add(socket),

@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime/system-runtime.ts'
 import { anyTarget } from './backup-target.ts'
 import { operator } from './operator.ts'
 import { Relay } from './relay.ts'
-import { type AdminParts, controlRoutes } from './routes/index.ts'
+import { type AdminParts, adminRoutes } from './routes/index.ts'
 
 interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget' | 'relay'> {
   readonly connections: Connections
@@ -15,7 +15,7 @@ interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget' | 'r
 export function controlService(parts: Parts): HttpService {
   const { connections, log, clock, timers } = parts
   return new HttpService({
-    routes: controlRoutes({
+    routes: adminRoutes({
       ...parts,
       origin: () => 'control socket',
       backupTarget: anyTarget,

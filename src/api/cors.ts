@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { HttpResponse } from './response.ts'
+import { failure } from '../base/errors.ts'
+import { errorResponse, type HttpResponse } from './response.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE']
 const headers = ['authorization', 'content-type', 'accept']
@@ -45,7 +46,7 @@ export class SameOrigin implements OriginRule {
 
   respond(_method: string | undefined, { origin, host }: IncomingHttpHeaders): HttpResponse | undefined {
     const isOwn = origin === undefined || origin === `http://${host}` || origin === `https://${host}`
-    return isOwn ? undefined : forbidden('origin not allowed')
+    return isOwn ? undefined : errorResponse(failure('ERR_ORIGIN_NOT_ALLOWED', { origin }))
   }
 }
 

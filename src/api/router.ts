@@ -10,16 +10,19 @@ interface Rules {
   readonly consumes?: JsonKind
 }
 
-/** The handler of a method of a route, and the checks before it. */
-export type Endpoint =
-  | (Rules & { readonly token: false; handle(call: Call): HttpResponse | Promise<HttpResponse> })
-  | (Rules & { readonly token: true; handle(call: Call, app: App): HttpResponse | Promise<HttpResponse> })
+/**
+ * The handler of a method of a route, and the checks before it. An authenticated one gets the app that the server has
+ * found: on the API by a token, on the admin port by a session, on the control socket the operator.
+ */
+export type RouteMethod =
+  | (Rules & { readonly authenticated: false; handle(call: Call): HttpResponse | Promise<HttpResponse> })
+  | (Rules & { readonly authenticated: true; handle(call: Call, app: App): HttpResponse | Promise<HttpResponse> })
 
 export interface Route {
   /** An exact path, or a prefix that ends with `/*`. */
   readonly path: string
   /** Handlers by method; `*` matches every method. */
-  readonly methods: Readonly<Record<string, Endpoint>>
+  readonly methods: Readonly<Record<string, RouteMethod>>
 }
 
 /** Finds the route of a path. */
@@ -43,7 +46,7 @@ export class Router {
   }
 }
 
-export function endpointOf({ methods }: Route, method: string): Endpoint | undefined {
+export function methodOf({ methods }: Route, method: string): RouteMethod | undefined {
   if (Object.hasOwn(methods, method)) return methods[method]
   return methods['*']
 }

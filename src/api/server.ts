@@ -17,7 +17,7 @@ import { checkAccept, checkJsonContent } from './negotiation.ts'
 import type { ParseQueue } from './parse-queue.ts'
 import { RefusalLog } from './refusal-log.ts'
 import { errorResponse, type HttpResponse } from './response.ts'
-import { endpointOf, type Route, Router } from './router.ts'
+import { methodOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
 import { checkHostHeader, normalizeTarget } from './target.ts'
@@ -178,14 +178,14 @@ export class HttpService {
   #route(call: Call): HttpResponse | Promise<HttpResponse> {
     const route = this.#router.find(call.path)
     if (route === undefined) throw failure('ERR_NOT_FOUND', {})
-    const endpoint = endpointOf(route, call.method)
+    const endpoint = methodOf(route, call.method)
     if (endpoint === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     const { headers } = call.request
-    const app = endpoint.token ? this.#options.authenticate?.(call) : undefined
+    const app = endpoint.authenticated ? this.#options.authenticate?.(call) : undefined
     call.appId = app?.appId
     if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)
     if (endpoint.consumes !== undefined) checkJsonContent(headers, endpoint.consumes)
-    if (!endpoint.token) return endpoint.handle(call)
+    if (!endpoint.authenticated) return endpoint.handle(call)
     if (app === undefined) throw failure('ERR_MISSING_AUTH_HEADER', {})
     return endpoint.handle(call, app)
   }

@@ -64,6 +64,11 @@ export const errorTable = {
     text: "Requests for the host '<host>' are not answered. `shoal run --api-host <name>` allows it.",
     when: 'a Host header that is not a known name of this node: protects against DNS rebinding by other websites',
   },
+  ERR_ORIGIN_NOT_ALLOWED: {
+    status: 403,
+    text: "Requests of the website '<origin>' are not answered.",
+    when: 'a request of a website to the admin port',
+  },
   ERR_USER_UNAUTHENTICATED: {
     status: 401,
     text: '<cause>',

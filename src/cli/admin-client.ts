@@ -1,23 +1,16 @@
 import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
-import { failure, ShoalError } from '../base/errors.ts'
+import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { adminSignInMessage, formatPublicKey, type KeyPair, type NodeId } from '../identity/index.ts'
 import type { Timers } from '../runtime/timers.ts'
-import { AnswerRefused, textOf } from './answers.ts'
+import { textOf } from './answers.ts'
 import { type NodeClient, type NodeRequest, refusalOf, requestText } from './control-client.ts'
 import type { KnownNodes } from './known-nodes.ts'
+import { ConnectionLost, lostAnswer, notANode } from './lost-answer.ts'
 import type { PortAddress } from './node-address.ts'
-import {
-  addressText,
-  NodeAgent,
-  plainSocket,
-  type Resolved,
-  reasonOf,
-  resolved,
-  secureSocket,
-  wrongNode,
-} from './node-connection.ts'
+import { addressText, NodeAgent, plainSocket, type Resolved, resolved, secureSocket } from './node-connection.ts'
+import { NodePin } from './node-pin.ts'
 import { verbose } from './verbose.ts'
 
 export interface AdminClientOptions {
@@ -41,9 +34,8 @@ export class AdminClient implements NodeClient {
   readonly #timeoutMs: number
   readonly #agent: NodeAgent
   readonly #resolved: Resolved
+  readonly #pin: NodePin
   #isSecure: boolean
-  /** The node of the certificate. */
-  #proven: NodeId | undefined
   #token: string | undefined
   /** Whether the user became the first authorized one of the node. */
   isFirstUser = false
@@ -54,6 +46,7 @@ export class AdminClient implements NodeClient {
     this.#timeoutMs = options.timeoutMs ?? limits.controlAnswerMs
     this.#agent = new NodeAgent(() => this.#connect())
     this.#resolved = found
+    this.#pin = new NodePin(address, options.known, found.isLoopback)
     this.#isSecure = address.scheme === 'https' || !found.isLoopback
   }
 
@@ -80,7 +73,7 @@ export class AdminClient implements NodeClient {
     try {
       return JSON.parse(text) as T
     } catch {
-      throw this.#notANode()
+      throw notANode(this.#address)
     }
   }
 
@@ -106,10 +99,10 @@ export class AdminClient implements NodeClient {
     const { user, code } = this.#options
     const publicKey = formatPublicKey(user.publicKey)
     const { challenge, nodeId } = await this.#challenge({ publicKey })
-    if (typeof challenge !== 'string' || typeof nodeId !== 'string') throw this.#notANode()
-    this.#check(nodeId)
+    if (typeof challenge !== 'string' || typeof nodeId !== 'string') throw notANode(this.#address)
+    this.#pin.check(nodeId)
     // Over a plain connection the challenge may be one of another node, that was passed on.
-    if (!challenge.startsWith(this.#isSecure ? 'tls.' : 'loopback.')) throw this.#notANode()
+    if (!challenge.startsWith(this.#isSecure ? 'tls.' : 'loopback.')) throw notANode(this.#address)
     const signature = Buffer.from(user.sign(adminSignInMessage(nodeId, challenge))).toString('base64')
     const body = { publicKey, challenge, signature, ...(code !== undefined && { code }) }
     const opened = await this.request<{ token: string; firstUser: boolean }>({ method: 'POST', path: '/session', body })
@@ -136,32 +129,7 @@ export class AdminClient implements NodeClient {
     const { lookup } = this.#resolved
     const options = { address: this.#address, lookup, timers: this.#options.timers, timeoutMs: this.#timeoutMs }
     if (!this.#isSecure) return await plainSocket(options)
-    return await secureSocket(options, (node) => {
-      this.#pin(node)
-      this.#proven = node
-    })
-  }
-
-  /** Throws unless a certificate is that of the expected node: the one that was seen first at this address. */
-  #pin(node: NodeId): void {
-    const { known } = this.#options
-    const at = addressText(this.#address)
-    if (this.#address.node !== undefined) this.#require(this.#address.node, node)
-    // Nodes of this machine come and go.
-    else if (!this.#resolved.isLoopback) {
-      const first = known.at(at) ?? known.add(at, node)
-      this.#require(first, node, `. If the node was replaced, remove its line from ${known.file}`)
-    }
-  }
-
-  #require(expected: NodeId, node: NodeId, hint?: string): void {
-    if (expected !== node) throw wrongNode(this.#address, expected, node, hint)
-  }
-
-  /** A signature is only made for the node that was asked for. */
-  #check(node: NodeId): void {
-    const expected = this.#proven ?? this.#address.node
-    if (expected !== undefined) this.#require(expected, node)
+    return await secureSocket(options, (node) => this.#pin.prove(node))
   }
 
   async #responded(sent: NodeRequest): Promise<IncomingMessage> {
@@ -189,7 +157,7 @@ export class AdminClient implements NodeClient {
       })
       outgoing.once('error', (error) => {
         timers.clear(timer)
-        reject(this.#lost(error, sent))
+        reject(lostAnswer(error, this.#address, sent))
       })
       outgoing.end(text)
     })
@@ -200,31 +168,11 @@ export class AdminClient implements NodeClient {
       const maxBytes = this.#token === undefined ? limits.signInAnswerBytes : limits.commandAnswerBytes
       return await textOf(response, { maxBytes, timeoutMs: this.#timeoutOf(sent), timers: this.#options.timers })
     } catch (error) {
-      throw this.#lost(error, sent)
+      throw lostAnswer(error, this.#address, sent)
     }
   }
 
   #timeoutOf({ isLong }: NodeRequest): number {
     return isLong === true ? limits.longControlAnswerMs : this.#timeoutMs
-  }
-
-  #notANode(): ShoalError {
-    return failure('ERR_NODE_UNREACHABLE', { cause: `${addressText(this.#address)} does not answer as a node does` })
-  }
-
-  #lost(error: unknown, { method, path, check }: NodeRequest): Error {
-    if (error instanceof ShoalError) return error
-    const isChange = method !== 'GET' && !path.startsWith('/session')
-    const doubt = isChange ? '. It is not known whether it has done this.' : ''
-    const hint = isChange && check !== undefined ? ` \`${check}\` shows it.` : ''
-    const cause = `${addressText(this.#address)}: ${reasonOf(error)}${doubt}${hint}`
-    return error instanceof AnswerRefused ? failure('ERR_NODE_UNREACHABLE', { cause }) : new ConnectionLost(cause)
-  }
-}
-
-/** A connection that ended before the answer. */
-class ConnectionLost extends ShoalError {
-  constructor(cause: string) {
-    super('ERR_NODE_UNREACHABLE', failure('ERR_NODE_UNREACHABLE', { cause }).message)
   }
 }

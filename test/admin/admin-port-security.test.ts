@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { type AdminParts, controlRoutes } from '../../src/admin/routes/index.ts'
+import { type AdminParts, adminRoutes } from '../../src/admin/routes/index.ts'
 import { limits } from '../../src/base/limits.ts'
 import { adminSignInMessage, formatPublicKey, KeyPair, nodeCertificate, nodeIdOf } from '../../src/identity/index.ts'
 import type { Listening } from '../../src/listening/listen.ts'
@@ -17,7 +17,7 @@ const key = formatPublicKey(anna.publicKey)
 /** All routes behind a session, with a path for those that take a part of it. */
 function routes(): (readonly [method: string, path: string])[] {
   const parts = { startedUnix: 0 } as unknown as AdminParts
-  return controlRoutes(parts).flatMap(({ path, methods }) =>
+  return adminRoutes(parts).flatMap(({ path, methods }) =>
     Object.keys(methods).map((method) => [method, path.slice('/api/v2/admin'.length).replace('*', 'x')] as const),
   )
 }
@@ -62,7 +62,7 @@ test('other websites are refused on every route, also with the session of a user
   const token = await tokenOf(at)
   for (const [method, path] of [...routes(), ['DELETE', '/session'] as const, ['GET', '/health'] as const]) {
     const refused = await ask(at, method, path, { token, headers: { origin: 'http://evil.example' } })
-    assert.equal(refused.status, 403, `${method} ${path}`)
+    assert.deepEqual([refused.status, refused.body.code], [403, 'ERR_ORIGIN_NOT_ALLOWED'], `${method} ${path}`)
     assert.equal(refused.headers['access-control-allow-origin'], undefined)
   }
   assert.equal((await ask(at, 'GET', '/node', { token })).status, 200)

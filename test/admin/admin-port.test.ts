@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { promisify } from 'node:util'
-import { type AdminParts, controlRoutes } from '../../src/admin/routes/index.ts'
+import { type AdminParts, adminRoutes } from '../../src/admin/routes/index.ts'
 import type { ServerCertificate } from '../../src/api/index.ts'
 import { formatPublicKey, KeyPair, nodeCertificate, nodeIdOf, nodeOfCertificate } from '../../src/identity/index.ts'
 import type { Listening } from '../../src/listening/listen.ts'
@@ -38,7 +38,7 @@ test('every route is refused without a session, with a wrong one, and with that 
   assert.equal((await asAnna('POST', '/users', { body: JSON.stringify({ publicKey: keyOf(bert) }) })).status, 200)
   assert.equal((await asAnna('DELETE', pathOf(anna))).status, 200)
   const parts = { startedUnix: 0 } as unknown as AdminParts
-  const routes = controlRoutes(parts).flatMap(({ path, methods }) =>
+  const routes = adminRoutes(parts).flatMap(({ path, methods }) =>
     Object.keys(methods).map((method) => [method, path.slice('/api/v2/admin'.length)] as const),
   )
   assert.ok(routes.length > 12)
@@ -75,7 +75,7 @@ test('websites are refused: by their origin, and by the host name that they let 
   const body = JSON.stringify({ publicKey: keyOf(anna) })
   for (const origin of ['http://evil.example', 'null', `http://127.0.0.1:${at.port + 1}`, 'http://localhost']) {
     const refused = await ask(at, 'POST', '/session/challenge', { body, headers: { origin } })
-    assert.equal(refused.status, 403, origin)
+    assert.deepEqual([refused.status, refused.body.code], [403, 'ERR_ORIGIN_NOT_ALLOWED'], origin)
     assert.equal(refused.headers['access-control-allow-origin'], undefined)
   }
   const preflight = { origin: 'http://evil.example', 'access-control-request-method': 'PUT' }

@@ -5,9 +5,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { anyTarget, targetBelow } from '../../src/admin/backup-target.ts'
 import { controlSocketOf } from '../../src/admin/control-path.ts'
-import { KeyPair } from '../../src/identity/index.ts'
+import { StoreJobs } from '../../src/admin/index.ts'
+import type { Files } from '../../src/files/index.ts'
+import { KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
-import { topicFiles, verifyFolder } from '../../src/store/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
+import { type NodeDatabase, topicFiles, verifyFolder } from '../../src/store/index.ts'
 import { ask, signIn } from '../support/admin.ts'
 import { control } from '../support/control.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -93,7 +96,7 @@ test('a node is verified and backed up while it is used: the copies are complete
   assert.equal(copy.node.id, node.node.id)
 })
 
-test('there is one job at a time, a target is new, and a job that is broken off leaves nothing', async (t) => {
+test('there is one job at a time, a target is new, and a job that fails leaves nothing', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const { node } = await startNode(t, folder)
   const target = join(folder, '../copy')
@@ -116,6 +119,31 @@ test('there is one job at a time, a target is new, and a job that is broken off 
   assert.equal((await backUp(target)).body.code, 'ERR_INVALID_INPUT')
   assert.match(String((await backUp('monday')).body), /"type":"result"/)
   assert.deepEqual(readdirSync(join(folder, 'backups')), ['monday'])
+})
+
+test('a backup that is cancelled is removed, and the next one can start', async (t) => {
+  const folder = temporaryFolder(t)
+  const held = {
+    whileHeld: (work: () => Promise<unknown>) => {
+      const worked = work()
+      job.cancel()
+      return worked
+    },
+  }
+  const jobs = new StoreJobs({
+    nodeId: nodeIdOf(new KeyPair(Buffer.alloc(32, 1)).publicKey),
+    folder,
+    nodeDatabase: {} as NodeDatabase,
+    files: async () => held as unknown as Files,
+    openTopic: () => 'a',
+    clock: systemRuntime.clock,
+  })
+  const target = join(folder, 'copy')
+  let job = jobs.backUp(target, () => {})
+  await assert.rejects(job.result, /has ended/)
+  assert.equal(existsSync(target), false)
+  job = jobs.backUp(target, () => {})
+  await assert.rejects(job.result, /has ended/)
 })
 
 test('a backup through the admin port stays below its folder, one through the control socket has any path', () => {

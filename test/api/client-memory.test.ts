@@ -35,10 +35,10 @@ async function start(t: TestContext, limitBytes: number, options: { stalledMs?: 
   }
   const count = async (call: Call) => text(String((await call.body(limits.bodyBytes)).length))
   const routes: Route[] = [
-    { path: '/hold', methods: { POST: { token: false, handle: hold } } },
-    { path: '/count', methods: { POST: { token: false, handle: count } } },
-    { path: '/never', methods: { GET: { token: false, handle: () => new Promise<HttpResponse>(() => {}) } } },
-    { path: '/large', methods: { GET: { token: false, handle: () => text('x'.repeat(40 * mib)) } } },
+    { path: '/hold', methods: { POST: { authenticated: false, handle: hold } } },
+    { path: '/count', methods: { POST: { authenticated: false, handle: count } } },
+    { path: '/never', methods: { GET: { authenticated: false, handle: () => new Promise<HttpResponse>(() => {}) } } },
+    { path: '/large', methods: { GET: { authenticated: false, handle: () => text('x'.repeat(40 * mib)) } } },
   ]
   const port = await served(t, routes, { connections })
   const url = `http://127.0.0.1:${port}`

@@ -17,7 +17,9 @@ const health = healthRoutes(new Health([]), { alive: ['/healthz'], ready: ['/rea
 /** Responds with the length of the request body. */
 const counting = (limit: number): Route => ({
   path: '/count',
-  methods: { POST: { token: false, handle: async (call: Call) => text(String((await call.body(limit)).length)) } },
+  methods: {
+    POST: { authenticated: false, handle: async (call: Call) => text(String((await call.body(limit)).length)) },
+  },
 })
 
 const head = (length: number, more = '') =>
@@ -87,7 +89,9 @@ test('an exception in a handler becomes a 500 and a log line', async (t) => {
   const broken = () => {
     throw new Error('broken')
   }
-  const port = await served(t, [{ path: '/broken', methods: { GET: { token: false, handle: broken } } }], { log })
+  const port = await served(t, [{ path: '/broken', methods: { GET: { authenticated: false, handle: broken } } }], {
+    log,
+  })
   const response = await fetch(`http://127.0.0.1:${port}/broken`)
   assert.equal(response.status, 500)
   assert.deepEqual(await response.json(), { code: 'ERR_INTERNAL', message: 'Internal server error.' })
@@ -144,7 +148,7 @@ test('a client that disconnects while it sends its body is not logged', async (t
         throw error
       },
     )
-  const port = await served(t, [{ path: '/count', methods: { POST: { token: false, handle } } }], { log })
+  const port = await served(t, [{ path: '/count', methods: { POST: { authenticated: false, handle } } }], { log })
   const socket = connect(port, '127.0.0.1')
   socket.write(`${head(10)}half`)
   await once(socket, 'ready')
@@ -187,7 +191,7 @@ test('a streamed response applies backpressure, and is cancelled when the client
     },
   })
   const handle = (): HttpResponse => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: chunks() })
-  const port = await served(t, [{ path: '/chunks', methods: { GET: { token: false, handle } } }])
+  const port = await served(t, [{ path: '/chunks', methods: { GET: { authenticated: false, handle } } }])
   const socket = connect(port, '127.0.0.1')
   socket.pause()
   socket.write('GET /chunks HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -219,7 +223,7 @@ test('a streamed response is cancelled when the client disconnected before the f
     await once(response, 'close')
     return { status: 200, headers: {}, body: chunks }
   }
-  const port = await served(t, [{ path: '/slow', methods: { GET: { token: false, handle } } }])
+  const port = await served(t, [{ path: '/slow', methods: { GET: { authenticated: false, handle } } }])
   const socket = connect(port, '127.0.0.1')
   socket.write('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await requested

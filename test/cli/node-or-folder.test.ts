@@ -4,10 +4,11 @@ import { createServer, type RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
-import { getSettings, setSettings } from '../../src/cli/commands/node-settings.ts'
+import { getSettings, setSettings, unsetSettings } from '../../src/cli/commands/node-settings.ts'
 import { initLocal } from '../../src/cli/commands/settings.ts'
 import { ControlClient, type NodeClient } from '../../src/cli/control-client.ts'
 import { onNodeOrFolder } from '../../src/cli/node-or-folder.ts'
+import { formatPublicKey, KeyPair } from '../../src/identity/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { DataFolder } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -54,6 +55,17 @@ test('a folder that stays locked is an error that names the process', async (t) 
     code: 'ERR_IO',
     message: new RegExp(`is in use by the process ${process.pid}, which does not answer.*Try again`),
   })
+})
+
+test('the last user of a stopped node is removed by force only', async (t) => {
+  const folder = await stoppedNode(t)
+  const users = ['admin', 'authorizedUsers']
+  const key = formatPublicKey(new KeyPair(Buffer.alloc(32, 2)).publicKey)
+  await setSettings({ folder }, users, JSON.stringify([key]))
+  await assert.rejects(unsetSettings({ folder }, ['admin']), { code: 'ERR_INVALID_INPUT', message: /--force/ })
+  assert.deepEqual((await getSettings({ folder }, users, true)).json, [key])
+  await unsetSettings({ folder, force: true }, ['admin'])
+  assert.deepEqual((await getSettings({ folder }, users, true)).json, [])
 })
 
 test('a node that stops before it answers a change is an error with the command that shows the result', async (t) => {

@@ -147,7 +147,7 @@ test('a client that stalls during an upload gets an error that says so', async (
     for await (const { content } of formParts(call.bodyStream(), 'b')) for await (const _ of content);
     return textResponse('complete')
   }
-  const routes: Route[] = [{ path, methods: { POST: { token: false, handle: read } } }]
+  const routes: Route[] = [{ path, methods: { POST: { authenticated: false, handle: read } } }]
   const port = await served(t, routes, { bodyTimeoutMs: 50 })
   const response = await sendSlowly({ url: `http://127.0.0.1:${port}`, token: '' }, 1000, [text])
   assert.match(response, /^HTTP\/1\.1 400 .*Idle timeout: no data of the request body for 50 ms/s)

@@ -6,6 +6,6 @@ const apiPath = '/api/v2'
 /** Offsets, queries, subscriptions and publishing, as on the API, in the name of the operator. */
 export function adminEventRoutes(parts: EventParts): Route[] {
   return eventRoutes(parts)
-    .filter(({ methods }) => Object.values(methods).every(({ token }) => token))
+    .filter(({ methods }) => Object.values(methods).every(({ authenticated }) => authenticated))
     .map(({ path, methods }) => ({ path: `${adminPath}${path.slice(apiPath.length)}`, methods }))
 }

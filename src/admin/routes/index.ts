@@ -23,7 +23,7 @@ export interface AdminParts
     OtherNodeParts {}
 
 /** The routes of the admin interface that need authorization: on its port a session, on the control socket none. */
-export function controlRoutes(parts: AdminParts): Route[] {
+export function adminRoutes(parts: AdminParts): Route[] {
   return [
     ...nodeRoutes(parts),
     ...settingsRoutes(parts),

@@ -59,12 +59,12 @@ export function nodeRoutes({
     return jsonResponse(202, { phase: 'restarting' })
   }
   return [
-    { path: `${adminPath}/node/restart-store`, methods: { POST: { token: true, handle: restart } } },
-    { path: `${adminPath}/node`, methods: { GET: { token: true, handle: node } } },
+    { path: `${adminPath}/node/restart-store`, methods: { POST: { authenticated: true, handle: restart } } },
+    { path: `${adminPath}/node`, methods: { GET: { authenticated: true, handle: node } } },
     {
       path: `${adminPath}/node/inspect`,
-      methods: { GET: { token: true, handle: () => jsonResponse(200, inspect()) } },
+      methods: { GET: { authenticated: true, handle: () => jsonResponse(200, inspect()) } },
     },
-    { path: `${adminPath}/node/shutdown`, methods: { POST: { token: true, handle: stop } } },
+    { path: `${adminPath}/node/shutdown`, methods: { POST: { authenticated: true, handle: stop } } },
   ]
 }

@@ -32,8 +32,8 @@ export function observingRoutes({ metrics, recentLines, timers }: ObservingParts
     return { status: 200, headers: ndjson, body: new LogStream(lines, subscribe, timers) }
   }
   return [
-    { path: `${adminPath}/metrics`, methods: { GET: { token: true, handle: metricsText } } },
-    { path: `${adminPath}/logs`, methods: { GET: { token: true, handle: logs } } },
+    { path: `${adminPath}/metrics`, methods: { GET: { authenticated: true, handle: metricsText } } },
+    { path: `${adminPath}/logs`, methods: { GET: { authenticated: true, handle: logs } } },
   ]
 }
 

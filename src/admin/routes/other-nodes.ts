@@ -40,7 +40,7 @@ export function otherNodeRoutes({ relay, inspect }: OtherNodeParts): Route[] {
     const { statusCode: status = 502, headers } = response
     return { status, headers: named(headers, relayedResponseHeaders), body: new RelayedBody(response) }
   }
-  const relayed = { token: true, handle } as const
+  const relayed = { authenticated: true, handle } as const
   const methods = { GET: relayed, PUT: relayed, POST: relayed, PATCH: relayed, DELETE: relayed }
   return [{ path: `${path}/*`, methods }]
 }

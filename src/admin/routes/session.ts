@@ -27,12 +27,12 @@ export function sessionRoutes(access: Access, spare: (call: Call) => void): Rout
   }
   const path = `${adminPath}/session`
   return [
-    { path: `${path}/challenge`, methods: { POST: { token: false, consumes: 'json', handle: challenge } } },
+    { path: `${path}/challenge`, methods: { POST: { authenticated: false, consumes: 'json', handle: challenge } } },
     {
       path,
       methods: {
-        POST: { token: false, consumes: 'json', handle: signIn },
-        DELETE: { token: true, handle: signOut },
+        POST: { authenticated: false, consumes: 'json', handle: signIn },
+        DELETE: { authenticated: true, handle: signOut },
       },
     },
   ]

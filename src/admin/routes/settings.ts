@@ -79,15 +79,15 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
     {
       path,
       methods: {
-        GET: { token: true, handle: get },
-        PUT: { token: true, consumes: 'json', handle: put },
-        PATCH: { token: true, consumes: 'merge-patch', handle: patch },
-        DELETE: { token: true, handle: unset },
+        GET: { authenticated: true, handle: get },
+        PUT: { authenticated: true, consumes: 'json', handle: put },
+        PATCH: { authenticated: true, consumes: 'merge-patch', handle: patch },
+        DELETE: { authenticated: true, handle: unset },
       },
     },
-    { path: `${path}/schema`, methods: { GET: { token: true, handle: () => jsonResponse(200, schema) } } },
-    { path: `${path}/history`, methods: { GET: { token: true, handle: history } } },
-    { path: `${path}/rollback`, methods: { POST: { token: true, consumes: 'json', handle: rollback } } },
+    { path: `${path}/schema`, methods: { GET: { authenticated: true, handle: () => jsonResponse(200, schema) } } },
+    { path: `${path}/history`, methods: { GET: { authenticated: true, handle: history } } },
+    { path: `${path}/rollback`, methods: { POST: { authenticated: true, consumes: 'json', handle: rollback } } },
   ]
 }
 

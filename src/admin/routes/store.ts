@@ -55,10 +55,13 @@ export function storeRoutes({ folder, events, storeJobs, backupTarget, timers }:
   }
   const path = `${adminPath}/store`
   return [
-    { path: `${path}/verify`, methods: { POST: { token: true, handle: verify } } },
-    { path: `${path}/backup`, methods: { POST: { token: true, consumes: 'json', handle: backUp } } },
-    { path: `${path}/stats`, methods: { GET: { token: true, handle: stats } } },
-    { path: `${path}/accept-restored`, methods: { POST: { token: true, handle: acceptRestored } } },
-    { path: `${path}/forget-stream`, methods: { POST: { token: true, consumes: 'json', handle: forgetStream } } },
+    { path: `${path}/verify`, methods: { POST: { authenticated: true, handle: verify } } },
+    { path: `${path}/backup`, methods: { POST: { authenticated: true, consumes: 'json', handle: backUp } } },
+    { path: `${path}/stats`, methods: { GET: { authenticated: true, handle: stats } } },
+    { path: `${path}/accept-restored`, methods: { POST: { authenticated: true, handle: acceptRestored } } },
+    {
+      path: `${path}/forget-stream`,
+      methods: { POST: { authenticated: true, consumes: 'json', handle: forgetStream } },
+    },
   ]
 }

@@ -36,8 +36,8 @@ export function topicRoutes({ nodeId, folder, settings, events, openTopic }: Top
   }
   const path = `${adminPath}/topics`
   return [
-    { path, methods: { GET: { token: true, handle: list } } },
-    { path: `${path}/*`, methods: { DELETE: { token: true, handle: remove } } },
+    { path, methods: { GET: { authenticated: true, handle: list } } },
+    { path: `${path}/*`, methods: { DELETE: { authenticated: true, handle: remove } } },
   ]
 }
 

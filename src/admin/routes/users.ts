@@ -38,9 +38,12 @@ export function userRoutes({ settings, origin }: SettingsParts): Route[] {
   return [
     {
       path,
-      methods: { GET: { token: true, handle: list }, POST: { token: true, consumes: 'json', handle: add } },
+      methods: {
+        GET: { authenticated: true, handle: list },
+        POST: { authenticated: true, consumes: 'json', handle: add },
+      },
     },
-    { path: `${path}/*`, methods: { DELETE: { token: true, handle: remove } } },
+    { path: `${path}/*`, methods: { DELETE: { authenticated: true, handle: remove } } },
   ]
 }
 

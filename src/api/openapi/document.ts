@@ -1,7 +1,7 @@
 import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import { versionString } from '../../runtime/version.ts'
-import type { Endpoint, Route } from '../router.ts'
+import type { Route, RouteMethod } from '../router.ts'
 import { type Description, descriptions } from './descriptions.ts'
 import { schemas } from './schemas.ts'
 import type { Body, OpenApi, Operation } from './shared-parts.ts'
@@ -40,14 +40,14 @@ export function openApiDocument(routes: readonly Route[]): OpenApi {
 }
 
 /** All operations under `/api/v2/`, by method and path. */
-function operationsOf(routes: readonly Route[]): [string, Endpoint][] {
+function operationsOf(routes: readonly Route[]): [string, RouteMethod][] {
   return routes
     .filter(({ path }) => path.startsWith('/api/v2/'))
     .flatMap(({ path, methods }) =>
       Object.entries(methods)
         .filter(([method]) => method !== 'HEAD')
         // A route for every method is described once, as GET.
-        .map(([method, endpoint]): [string, Endpoint] => [
+        .map(([method, endpoint]): [string, RouteMethod] => [
           `${method.replace('*', 'GET')} ${described(path)}`,
           endpoint,
         ]),
@@ -61,18 +61,18 @@ function described(path: string): string {
 
 function operation(
   { operationId, summary, tag, parameters, requestBody, responses }: Description,
-  endpoint: Endpoint,
+  endpoint: RouteMethod,
 ): Operation {
   return {
     operationId,
     summary,
     tags: [tag],
-    security: endpoint.token ? [{ bearer: [] }, { query: [] }] : [],
+    security: endpoint.authenticated ? [{ bearer: [] }, { query: [] }] : [],
     ...(parameters && { parameters }),
     ...(requestBody && { requestBody: { required: true, ...requestBody } }),
     responses: {
       ...responses,
-      ...(endpoint.token && {
+      ...(endpoint.authenticated && {
         401: error('The token is missing, malformed or expired.', 'ERR_TOKEN_EXPIRED', 'Expired token.'),
       }),
       ...(endpoint.produces && {

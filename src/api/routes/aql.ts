@@ -21,7 +21,7 @@ export function aqlRoutes(events: () => Promise<Events>): Route[] {
   return [
     {
       path: '/api/v2/aql/validate',
-      methods: { POST: { token: true, produces: 'application/json', consumes: 'json', handle } },
+      methods: { POST: { authenticated: true, produces: 'application/json', consumes: 'json', handle } },
     },
   ]
 }

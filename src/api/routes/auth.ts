@@ -49,7 +49,7 @@ export function authRoutes(parts: AuthParts): Route[] {
   return [
     {
       path: '/api/v2/auth',
-      methods: { POST: { token: false, produces: 'application/json', consumes: 'json', handle } },
+      methods: { POST: { authenticated: false, produces: 'application/json', consumes: 'json', handle } },
     },
   ]
 }

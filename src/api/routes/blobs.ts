@@ -51,11 +51,11 @@ export function blobRoutes(blobs: () => Promise<Blobs>): Route[] {
     return emptyResponse(204)
   }
   const methods = {
-    GET: { token: true, handle: get },
-    PUT: { token: true, handle: put },
-    DELETE: { token: true, handle: remove },
+    GET: { authenticated: true, handle: get },
+    PUT: { authenticated: true, handle: put },
+    DELETE: { authenticated: true, handle: remove },
     // Clients send a storage quota request. There are no quotas, so it is accepted and ignored.
-    POST: { token: true, handle: () => emptyResponse(204) },
+    POST: { authenticated: true, handle: () => emptyResponse(204) },
   } as const
   return [{ path: `${prefix}*`, methods }]
 }

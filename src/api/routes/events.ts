@@ -44,7 +44,7 @@ export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliv
       const request = parse(await call.json(limits.bodyBytes), { appId, via: 'http' })
       return await ndjsonResponse(start(await events(), request), call, log, timers, keepAliveMs)
     }
-    return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', handle } } }
+    return { path, methods: { POST: { authenticated: true, produces: ndjson, consumes: 'json', handle } } }
   }
   return [
     readRoute('/api/v2/events/query', queryRequest, (opened, request) => opened.query(request)),
@@ -52,11 +52,11 @@ export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliv
     readRoute('/api/v2/events/subscribe_monotonic', monotonicRequest, (opened, request) =>
       opened.subscribeMonotonic(request),
     ),
-    { path: '/api/v2/events', methods: { GET: { token: false, handle: upgradeMissing } } },
-    { path: '/api/v2/events/offsets', methods: { GET: { token: true, produces: json, handle: offsets } } },
+    { path: '/api/v2/events', methods: { GET: { authenticated: false, handle: upgradeMissing } } },
+    { path: '/api/v2/events/offsets', methods: { GET: { authenticated: true, produces: json, handle: offsets } } },
     {
       path: '/api/v2/events/publish',
-      methods: { POST: { token: true, produces: json, consumes: 'json', handle: publish } },
+      methods: { POST: { authenticated: true, produces: json, consumes: 'json', handle: publish } },
     },
   ]
 }

@@ -54,17 +54,20 @@ export function fileRoutes(files: () => Promise<Files>): Route[] {
   }
   const unbind = async (call: Call): Promise<HttpResponse> =>
     textResponse((await (await files()).unbind(nameIn(call))) ?? '')
-  const read = { token: true, handle: get } as const
+  const read = { authenticated: true, handle: get } as const
   return [
-    { path: prefix, methods: { GET: { token: true, handle: list }, POST: { token: true, handle: upload } } },
+    {
+      path: prefix,
+      methods: { GET: { authenticated: true, handle: list }, POST: { authenticated: true, handle: upload } },
+    },
     ...retentionRoutes(files),
     {
       path: `${prefix}/*`,
       methods: {
         GET: read,
         HEAD: read,
-        PUT: { token: true, handle: put },
-        DELETE: { token: true, handle: unbind },
+        PUT: { authenticated: true, handle: put },
+        DELETE: { authenticated: true, handle: unbind },
       },
     },
   ]
@@ -90,8 +93,8 @@ function retentionRoutes(files: () => Promise<Files>): Route[] {
     return emptyResponse(204)
   }
   return [
-    { path: `${prefix}/prefetch`, methods: { POST: { token: true, consumes: 'json', handle: prefetch } } },
-    { path: `${prefix}/remove`, methods: { POST: { token: true, consumes: 'json', handle: remove } } },
+    { path: `${prefix}/prefetch`, methods: { POST: { authenticated: true, consumes: 'json', handle: prefetch } } },
+    { path: `${prefix}/remove`, methods: { POST: { authenticated: true, consumes: 'json', handle: remove } } },
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { Health } from '../../observability/health.ts'
 import { type HttpResponse, jsonResponse } from '../response.ts'
-import type { Endpoint, Route } from '../router.ts'
+import type { Route, RouteMethod } from '../router.ts'
 
 /** Liveness and readiness probes, without a token: supervisors have none. */
 export function healthRoutes(health: Health, paths: { alive: readonly string[]; ready: readonly string[] }): Route[] {
@@ -15,6 +15,6 @@ export function healthRoutes(health: Health, paths: { alive: readonly string[]; 
 }
 
 function readRoute(path: string, handle: () => HttpResponse): Route {
-  const endpoint: Endpoint = { token: false, handle }
+  const endpoint: RouteMethod = { authenticated: false, handle }
   return { path, methods: { GET: endpoint, HEAD: endpoint } }
 }

@@ -34,8 +34,8 @@ export function apiRoutes(parts: ApiParts): Route[] {
   ])
 }
 
-/** The HTTP routes of the admin interface, which need no session. */
-export function adminRoutes(health: Health): Route[] {
+/** Health and readiness for the admin port. */
+export function adminHealthRoutes(health: Health): Route[] {
   return healthRoutes(health, { alive: ['/api/v2/admin/health'], ready: ['/api/v2/admin/ready'] })
 }
 

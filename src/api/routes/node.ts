@@ -35,8 +35,8 @@ export function nodeRoutes({ nodeId, swarm, clock }: NodeParts): Route[] {
   }
   const id = (): HttpResponse => textResponse(nodeId, 'no-cache')
   return [
-    { path: '/api/v2/node/id', methods: { '*': { token: false, produces: 'text/plain', handle: id } } },
-    { path: '/api/v2/node/info', methods: { GET: { token: true, handle: info } } },
+    { path: '/api/v2/node/id', methods: { '*': { authenticated: false, produces: 'text/plain', handle: id } } },
+    { path: '/api/v2/node/info', methods: { GET: { authenticated: true, handle: info } } },
   ]
 }
 

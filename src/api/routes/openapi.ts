@@ -1,6 +1,6 @@
 import type { OpenApi } from '../openapi/shared-parts.ts'
 import { type HttpResponse, jsonTextResponse } from '../response.ts'
-import type { Endpoint, Route } from '../router.ts'
+import type { Route, RouteMethod } from '../router.ts'
 
 /** The OpenAPI document and the API explorer, generated with the first request. */
 export function openApiRoutes(routes: readonly Route[]): Route[] {
@@ -12,7 +12,7 @@ export function openApiRoutes(routes: readonly Route[]): Route[] {
 }
 
 function route(path: string, handle: () => Promise<HttpResponse>): Route {
-  const endpoint: Endpoint = { token: false, handle }
+  const endpoint: RouteMethod = { authenticated: false, handle }
   return { path, methods: { GET: endpoint, HEAD: endpoint } }
 }
 
