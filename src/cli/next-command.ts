@@ -10,12 +10,10 @@ export interface Failed {
 
 /** What to type after an error; undefined when its message already says so. */
 export function nextCommand(code: string, message: string, { command, target }: Failed): string | undefined {
-  // `chmod 600 …`, `shoal users keygen`
-  if (/`(shoal|chmod|kill) /.test(message)) return undefined
+  // `chmod 600 …`, `shoal users keygen`, or the same command again with an option
+  if (/`(shoal|chmod|kill) /.test(message) || /Confirm it with --\w+\.$/.test(message)) return undefined
   const [, missing] = /^(\S.*) does not exist$/.exec(message) ?? []
   if (missing !== undefined) return `shoal run --working-dir ${quoted(missing)}`
-  const [, confirmed] = /Confirm it with (--\w+)\.$/.exec(message) ?? []
-  if (confirmed !== undefined) return `${command} ${confirmed} ${target}`.trimEnd()
   const onNode = (words: string): string => `shoal ${words}${target === '' ? '' : ` ${target}`}`
   switch (code) {
     case 'ERR_NODE_UNREACHABLE':

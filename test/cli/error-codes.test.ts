@@ -79,7 +79,8 @@ test('each error of the specification has its code, its text and the exit code 1
     const colon = code === 'ERR_IO' || code === 'ERR_UNSUPPORTED' ? ':' : ''
     const start = `[${code}]${colon} Error: `
     assert.deepEqual([ended.code, ended.stdout, ended.stderr.slice(0, start.length)], [1, '', start], ended.stderr)
-    assert.match(ended.stderr.slice(start.length).trimEnd(), message)
+    const [text = ''] = ended.stderr.slice(start.length).trimEnd().split('\nNext: ')
+    assert.match(text, message)
   }
   const usage = ['settings', 'get', 'admin', admin]
   const [human, machine] = await Promise.all([journey.run(usage), journey.run([...usage, '--json'])])

@@ -92,7 +92,6 @@ test('commands on the data folder of a running node name its PID and how to stop
   await run.api()
   for (const command of [
     ['settings', 'local', 'get', '/'],
-    ['store', 'verify'],
     ['run', '--random'],
   ]) {
     const { code, stderr } = await shoal(t, [...command, '--working-dir', folder])

@@ -20,7 +20,12 @@ export function redactionRoutes({ events }: RedactionParts): Route[] {
     const done = await (await events()).redact(stream, offsets)
     return jsonResponse(200, { stream: formatStreamId(stream), ...done })
   }
-  return [{ path: `${adminPath}/events/redact`, methods: { POST: { token: true, consumes: 'json', handle: redact } } }]
+  return [
+    {
+      path: `${adminPath}/events/redact`,
+      methods: { POST: { authenticated: true, consumes: 'json', handle: redact } },
+    },
+  ]
 }
 
 function offsetsIn(given: unknown): number[] {
