@@ -174,7 +174,6 @@ const exceptions: readonly (readonly [reason: string, ...at: Branches[]])[] = [
   ['no message is empty', ['src/sync/blocks/block-messages.ts', 'const kind = bytes[0] ?? 0']],
   [
     'no node sends a message of that size',
-    ['src/sync/blocks/block-messages.ts', 'if (length > format.fileBlockBytes)'],
     ['src/sync/', "throw new MalformedBytes('a message is too large')"],
   ],
   [

@@ -167,7 +167,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a subscription that received events do not wake',
     file: 'src/store/memory/memory-event-store.ts',
-    find: "    if (received.state === 'stored' || received.state === 'forked') this.#committed()\n",
+    find: "    if (results.some(({ state }) => state === 'stored' || state === 'forked')) this.#committed()\n",
     replace: '',
   },
   {
@@ -221,8 +221,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a restart that forgets how the clock was set',
     file: 'src/events/retention/clock-trust.ts',
-    find: '    if (record !== undefined) this.#continue(record, reading, tolerance)\n    else {\n',
-    replace: '    {\n',
+    find: '    if (record !== undefined) this.#continue(record, reading, tolerance)\n    else if (hasEvents) {\n',
+    replace: '    if (hasEvents) {\n',
   },
   {
     name: 'events that are removed too early',

@@ -204,6 +204,7 @@ export class Swarm {
   /** Removes a node for ever. The others stay connected to each other. */
   leave(node: WholeNode): void {
     this.trace.note(`leave ${node.label}`)
+    this.#stalls.get(node)?.end()
     this.#observers.get(node)?.stop()
     this.#observers.delete(node)
     this.nodes.splice(this.nodes.indexOf(node), 1)

@@ -40,7 +40,7 @@ class Life {
   /** It starts without a record. */
   begin(): void {
     this.trust = new ClockTrust(this.reading)
-    this.trust.recall({ record: undefined, newest: undefined }, this.reading, tolerance)
+    this.trust.recall({ record: undefined, hasEvents: true, newest: undefined }, this.reading, tolerance)
   }
 
   restart(stopped: number, set: number): void {
@@ -49,7 +49,11 @@ class Life {
     this.stoppedFor += stopped
     this.#startedAt = this.now
     this.trust = new ClockTrust(this.reading)
-    this.trust.recall({ record: parseClockRecord(this.#saved), newest: undefined }, this.reading, tolerance)
+    this.trust.recall(
+      { record: parseClockRecord(this.#saved), hasEvents: true, newest: undefined },
+      this.reading,
+      tolerance,
+    )
   }
 
   /** By how much an event is older than it seems to be; negative if it is younger. */

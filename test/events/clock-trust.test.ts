@@ -7,7 +7,7 @@ import { type ClockDoubt, ClockTrust } from '../../src/events/retention/clock-tr
 const start = { wall: 1_700_000_000e6, steadyMs: 5000 }
 const hour = limits.clockJump
 const settleMs = limits.clockSettleMs
-const none = { record: undefined, newest: undefined }
+const none = { record: undefined, hasEvents: true, newest: undefined }
 
 const at = (ms: number, set = 0) => ({ wall: start.wall + ms * 1000 + set, steadyMs: start.steadyMs + ms })
 
@@ -16,7 +16,7 @@ function restarted(trust: ClockTrust, ms: number, later: number): ClockTrust {
   const record = parseClockRecord(clockRecordText(trust.record(at(ms))))
   const reading = { wall: at(ms).wall + later, steadyMs: 0 }
   const next = new ClockTrust(reading)
-  next.recall({ record, newest: undefined }, reading)
+  next.recall({ ...none, record }, reading)
   return next
 }
 

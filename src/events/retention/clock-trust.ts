@@ -28,6 +28,8 @@ export interface ClockState {
 /** What is known about the clock before a start. */
 export interface ClockPast {
   readonly record: ClockRecord | undefined
+  /** Whether there are own events. */
+  readonly hasEvents: boolean
   /** The timestamp of the newest own event, in microseconds. */
   readonly newest: number | undefined
 }
@@ -62,9 +64,9 @@ export class ClockTrust {
    * Compares the wall clock at the start of a node with the last time that was stored.
    * @param tolerance as for `check`
    */
-  recall({ record, newest }: ClockPast, reading: ClockReading, tolerance: number = limits.clockJump): void {
+  recall({ record, hasEvents, newest }: ClockPast, reading: ClockReading, tolerance: number = limits.clockJump): void {
     if (record !== undefined) this.#continue(record, reading, tolerance)
-    else {
+    else if (hasEvents) {
       this.#eras.begin({ to: reading.wall + tolerance, from: reading.wall - tolerance })
       if (newest !== undefined) this.#compare(newest, reading)
     }

@@ -2,7 +2,7 @@ import { messageOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import type { Logger } from '../../logging/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { EventStore } from '../../store/index.ts'
+import type { EventStore, StreamStatus } from '../../store/index.ts'
 import type { ClockEras } from './clock-eras.ts'
 import { type ClockRecord, clockRecordText, parseClockRecord } from './clock-record.ts'
 import { type ClockDoubt, type ClockReading, ClockTrust } from './clock-trust.ts'
@@ -42,8 +42,9 @@ export class ClockWatch {
   /** Compares the clock with what the last run has seen, or with the newest own event. */
   async recall(ages: readonly number[]): Promise<void> {
     const record = await this.#stored()
-    const newest = record === undefined && ages.length > 0 ? await this.#newestOwnTime() : undefined
-    this.#trust.recall({ record, newest }, this.#read(), toleranceOf(ages))
+    const own = (await this.#store.streams()).filter(({ own, count, pruned }) => own && count > pruned)
+    const newest = record === undefined && ages.length > 0 ? await this.#newestTime(own) : undefined
+    this.#trust.recall({ record, hasEvents: own.length > 0, newest }, this.#read(), toleranceOf(ages))
     if (record !== undefined) this.#saveFrom = this.#options.clock.steadyMs() + saveMsOf(ages)
   }
 
@@ -82,10 +83,9 @@ export class ClockWatch {
     }
   }
 
-  async #newestOwnTime(): Promise<number | undefined> {
+  async #newestTime(streams: readonly StreamStatus[]): Promise<number | undefined> {
     try {
-      const own = (await this.#store.streams()).filter(({ own, count, pruned }) => own && count > pruned)
-      const times = own.map(
+      const times = streams.map(
         async ({ number, count }) => (await this.#store.newestTime(number, count - 1, count - 1)).time,
       )
       return times.length > 0 ? Math.max(...(await Promise.all(times))) : undefined
