@@ -172,10 +172,7 @@ const exceptions: readonly (readonly [reason: string, ...at: Branches[]])[] = [
     ['src/sync/blocks/block-fetcher.ts', 'get inProgress()'],
   ],
   ['no message is empty', ['src/sync/blocks/block-messages.ts', 'const kind = bytes[0] ?? 0']],
-  [
-    'no node sends a message of that size',
-    ['src/sync/', "throw new MalformedBytes('a message is too large')"],
-  ],
+  ['no node sends a message of that size', ['src/sync/', "throw new MalformedBytes('a message is too large')"]],
   [
     'a swarm of this size is far below the limits of queues',
     [
