@@ -1,6 +1,6 @@
 import { nodeIdOf } from '../../../src/identity/index.ts'
 import { blockFloods, silentBlocks, wrongBlocks } from '../hostile/blocks.ts'
-import { alteredChunks, forgedChunks, strippedPayloads, wrongChunks } from '../hostile/chunks.ts'
+import { alteredChunks, forgedChunks, overlappingChunks, strippedPayloads, wrongChunks } from '../hostile/chunks.ts'
 import { falseEvidence } from '../hostile/evidence.ts'
 import { falseFacts } from '../hostile/facts.ts'
 import { type Behaviour, HostileNode } from '../hostile/hostile-node.ts'
@@ -16,6 +16,7 @@ const behaviours: Readonly<Record<string, () => Behaviour>> = {
   'invalid-chunks': () => invalidChunks,
   'stripped-payloads': () => strippedPayloads,
   'wrong-chunks': () => wrongChunks,
+  'overlapping-chunks': overlappingChunks,
   equivocation,
   'far-lamports': () => farLamports,
   'absurd-counts': () => absurdCounts,
@@ -38,7 +39,8 @@ const behaviours: Readonly<Record<string, () => Behaviour>> = {
 /** One fault for each kind of hostile node, which is linked to some of the honest ones. */
 export const hostileFaults: readonly Fault[] = Object.entries(behaviours).map(([name, behaviour]) => ({
   name,
-  share: 0.06,
+  // Seen only where few other things go wrong.
+  share: name === 'overlapping-chunks' ? 0.15 : 0.06,
   plan: (swarm, random) => {
     const node = new HostileNode(swarm, name, behaviour())
     if (name === 'equivocation') swarm.equivocators.add(nodeIdOf(node.key.publicKey))

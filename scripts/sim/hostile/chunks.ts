@@ -1,7 +1,16 @@
-import { decodeChunk, encodeChunk, heads, signedHeadOf, withoutAllPayloads } from '../../../src/protocol/index.ts'
+import {
+  decodeChunk,
+  encodeChunk,
+  type Frame,
+  heads,
+  signedHeadOf,
+  withoutAllPayloads,
+} from '../../../src/protocol/index.ts'
 import type { Behaviour, HostileNode } from './hostile-node.ts'
 import { ifWellFormed } from './hostile-node.ts'
-import { forge } from './own-stream.ts'
+import { forge, OwnStream } from './own-stream.ts'
+
+const mostOverlapping = 20
 
 /** Flips bits of chunks of honest nodes. */
 export const alteredChunks: Behaviour = {
@@ -73,6 +82,38 @@ function stripped(chunk: Uint8Array | undefined): Uint8Array | undefined {
   if (decoded === undefined) return undefined
   const records = decoded.frames.map((frame) => Buffer.from(withoutAllPayloads(frame)))
   return encodeChunk(records, decoded.signedHead)
+}
+
+/** Sends new events of its own together with known ones, whose payloads are removed. */
+export function overlappingChunks(): Behaviour {
+  let stream: OwnStream | undefined
+  return {
+    act: (node, peer) => {
+      stream ??= new OwnStream(node.key, 3)
+      if (stream.count > mostOverlapping) return
+      const known = stream.append(['"known"'], node.clock.now()).chunk
+      node.send(peer, { is: 'push', chunk: known })
+      const { chunk, signedHead } = stream.append(['"new"'], node.clock.now())
+      const records = [withoutAllPayloads(frameIn(known)), withPayloads(chunk)]
+      node.send(peer, { is: 'push', chunk: encodeChunk(records, signedHead) })
+    },
+    answer: (node, peer, { id, from }) => {
+      const chunk = stream?.from(from)
+      node.send(
+        peer,
+        chunk === undefined ? { is: 'nothing', id, reason: 'notHere' } : { is: 'chunk', id, more: false, chunk },
+      )
+    },
+  }
+}
+
+function frameIn(chunk: Uint8Array): Frame {
+  return decodeChunk(chunk).frames[0] as Frame
+}
+
+function withPayloads(chunk: Uint8Array): Uint8Array {
+  const { bytes, record } = frameIn(chunk)
+  return bytes.subarray(...record)
 }
 
 /** Answers requests with chunks that were not asked for, and claims to have what it has not. */
