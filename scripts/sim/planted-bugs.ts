@@ -167,7 +167,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a subscription that received events do not wake',
     file: 'src/store/memory/memory-event-store.ts',
-    find: "    if (results.some(({ state }) => state === 'stored' || state === 'forked')) this.#committed()\n",
+    find: "    if (answers.some(({ state }) => state === 'stored' || state === 'forked')) this.#committed()\n",
     replace: '',
   },
   {

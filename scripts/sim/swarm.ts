@@ -61,6 +61,8 @@ export class Swarm {
   onSettled: (node: WholeNode, ms: number) => void = () => {}
   readonly #observers = new Map<WholeNode, Observer>()
   readonly #stalls = new Map<WholeNode, Stall>()
+  /** The nodes that are being restarted. */
+  readonly #restarts = new Map<WholeNode, Promise<void>>()
   readonly #linked = new Map<WholeNode, Set<WholeNode>>()
   readonly #atEnd: (() => void)[] = []
   #folder: string | undefined
@@ -163,7 +165,37 @@ export class Swarm {
   }
 
   /** Restarts a node, and lets its clients subscribe again. */
-  async restart(node: WholeNode): Promise<void> {
+  restart(node: WholeNode): Promise<void> {
+    return this.#inTurn(node, () => this.#restart(node))
+  }
+
+  /** Restarts a node with the last copy of its store. */
+  restore(node: WholeNode, found: Partial<StartMarks>): Promise<void> {
+    return this.#inTurn(node, () => this.#restore(node, found))
+  }
+
+  /** Restarts a node that was not stopped cleanly, but has lost nothing. */
+  crash(node: WholeNode): Promise<void> {
+    return this.#inTurn(node, () => {
+      node.disk.copy()
+      return this.#restore(node, { isCleanStop: false })
+    })
+  }
+
+  /** Several faults may restart a node at the same time: it has started before the next one stops it. */
+  #inTurn(node: WholeNode, restart: () => Promise<void>): Promise<void> {
+    const before = this.#restarts.get(node)
+    // It may have left meanwhile.
+    const again = (): Promise<void> => (this.nodes.includes(node) ? restart() : Promise.resolve())
+    const done = before === undefined ? restart() : before.then(again)
+    const over = done.finally(() => {
+      if (this.#restarts.get(node) === over) this.#restarts.delete(node)
+    })
+    this.#restarts.set(node, over)
+    return over
+  }
+
+  async #restart(node: WholeNode): Promise<void> {
     this.trace.note(`restart ${node.label}`)
     this.#stalls.get(node)?.end()
     const observer = this.#observers.get(node)
@@ -179,8 +211,7 @@ export class Swarm {
     this.inDoubt.add(node)
   }
 
-  /** Restarts a node with the last copy of its store. */
-  async restore(node: WholeNode, found: Partial<StartMarks>): Promise<void> {
+  async #restore(node: WholeNode, found: Partial<StartMarks>): Promise<void> {
     this.trace.note(`restore ${node.label}`)
     this.#stalls.get(node)?.end()
     const observer = this.#observers.get(node)

@@ -21,12 +21,7 @@ export const copyFaults: readonly Fault[] = [
     share: 0.2,
     plan: (swarm, random) => {
       const count = 1 + random.below(2)
-      for (let i = 0; i < count; i++)
-        swarm.sometime(random, () => {
-          const node = swarm.any(random)
-          node.disk.copy()
-          swarm.start(swarm.restore(node, { isCleanStop: false }))
-        })
+      for (let i = 0; i < count; i++) swarm.sometime(random, () => swarm.start(swarm.crash(swarm.any(random))))
     },
   },
 ]
