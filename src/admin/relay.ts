@@ -1,7 +1,8 @@
-import { type IncomingMessage, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { connect, type TLSSocket } from 'node:tls'
 import { failure, messageOf, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import { request } from '../base/node-http.ts'
 import { type NodeId, nodeOfCertificate } from '../identity/index.ts'
 import type { Timers } from '../runtime/timers.ts'
 

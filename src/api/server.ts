@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { damageOf, failure, messageOf, ShoalError, systemCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
+import { createServer } from '../base/node-http.ts'
 import type { App } from '../identity/index.ts'
 import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
@@ -22,9 +23,6 @@ import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
 import { checkHostHeader, normalizeTarget } from './target.ts'
 import type { Websites } from './websites.ts'
-
-// An ES import of node:http evaluates all its getters, which loads undici and more: a sixth of the startup time.
-const { createServer } = process.getBuiltinModule('node:http')
 
 /** Private key and certificate, as PEM. */
 export interface ServerCertificate {

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { WebSocketServer } from 'ws'
 import { failure, messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
+import { STATUS_CODES } from '../../base/node-http.ts'
 import type { Events } from '../../events/index.ts'
 import type { App, Tokens } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
@@ -16,9 +17,6 @@ import { RefusalLog } from '../refusal-log.ts'
 import { errorResponse, type HttpResponse } from '../response.ts'
 import { checkHostHeader } from '../target.ts'
 import { EventSocket, goingAway, type SocketError, serviceRestart } from './event-socket.ts'
-
-// Not an ES import, for the same reason as in server.ts.
-const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface SocketParts {
   /** The events of the current topic. */

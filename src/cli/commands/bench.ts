@@ -1,12 +1,12 @@
-import { Agent } from 'node:http'
-import { createInterface } from 'node:readline/promises'
 import type { Inspected } from '../../admin/index.ts'
 import { ShoalError } from '../../base/errors.ts'
+import { Agent } from '../../base/node-http.ts'
 import { isLoopback, socketText } from '../../listening/listen.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { ApiClient } from '../api-client.ts'
 import { figuresText } from '../bench/figures.ts'
 import { benchTag, fixedEvents, measure } from '../bench/run.ts'
+import { confirm } from '../confirm.ts'
 import { hostOfNode, type NamedNode, onRunningNode } from '../on-node.ts'
 import { type Result, write } from '../output.ts'
 
@@ -26,7 +26,7 @@ export async function benchNode(named: NamedNode, { events, isConfirmed, isJson 
   )
   const tag = `${benchTag}:${Buffer.from(random.bytes(6)).toString('hex')}`
   const effect = `${events} events with the tags ${benchTag} and ${tag} are published by ${inspected.nodeId}. They reach all nodes of its swarm, and stay until they are pruned.`
-  if (!isConfirmed) await confirm(effect)
+  if (!isConfirmed) await confirm(effect, 'yes')
   else if (!isJson) await write(process.stderr, effect)
   const agent = new Agent({ keepAlive: true })
   try {
@@ -52,15 +52,4 @@ function apiOf(addresses: readonly string[], host: string | undefined): string {
     'ERR_UNSUPPORTED',
     'The API of the node listens on its own machine only. Type `shoal bench` there, or start it with `shoal run --bind-api 0.0.0.0:4454`.',
   )
-}
-
-async function confirm(effect: string): Promise<void> {
-  if (process.stdin.isTTY !== true) throw new ShoalError('ERR_INVALID_INPUT', `${effect} Confirm it with --yes.`)
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const answer = await terminal.question(`${effect}\nType yes to go on: `)
-    if (answer.trim() !== 'yes') throw new ShoalError('ERR_INVALID_INPUT', 'Not confirmed: nothing was published.')
-  } finally {
-    terminal.close()
-  }
 }

@@ -44,7 +44,7 @@ test('a node is measured with events that have a tag of their own, after a confi
   assert.equal(asked.code, 1)
   assert.match(
     asked.stderr,
-    /800 events with the tags shoal-bench and \S+ are published by .*\nNext: shoal bench --yes /,
+    /800 events with the tags shoal-bench and \S+ are published by .* Confirm it with --yes\.\n$/,
   )
   const query = ['events', 'query', folder, "FROM 'shoal-bench'", '--json']
   assert.equal((await shoal(t, query)).stdout, '', 'nothing was published without a confirmation')
