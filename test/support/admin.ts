@@ -116,6 +116,7 @@ export async function adminPort(
     restartStore: () => {},
     shutdown: () => {},
     events: () => assert.fail('no events'),
+    files: () => assert.fail('no files'),
     connections: connections(),
     maxConnections: given.maxConnections ?? 100,
     hosts: [],

@@ -1,5 +1,6 @@
 import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
 import type { Events } from '../../events/index.ts'
+import type { Files } from '../../files/index.ts'
 import { formatStreamId, parseStreamId } from '../../identity/index.ts'
 import type { Timers } from '../../runtime/timers.ts'
 import { acceptRestoredTopics, readStats, type TopicStats } from '../../store/index.ts'
@@ -12,6 +13,8 @@ export interface StoreParts {
   readonly folder: string
   /** The events of the current topic. */
   readonly events: () => Promise<Events>
+  /** The files of the current topic. */
+  readonly files: () => Promise<Files>
   readonly storeJobs: StoreJobs
   /** The folder of a backup that a request names. */
   readonly backupTarget: (named: string) => string
@@ -21,11 +24,11 @@ export interface StoreParts {
 const ndjson = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
 
 /** The store of the running node: its size, and the decisions of the operator about streams. */
-export function storeRoutes({ folder, events, storeJobs, backupTarget, timers }: StoreParts): Route[] {
+export function storeRoutes({ folder, events, files, storeJobs, backupTarget, timers }: StoreParts): Route[] {
   let counting: Promise<readonly TopicStats[]> | undefined
   const stats = async (): Promise<HttpResponse> => {
-    // Not before the files of the topic exist.
-    await events()
+    // Not before the databases of the topic exist.
+    await Promise.all([events(), files()])
     // One thread at a time: further requests get the same result.
     counting ??= readStats(folder).finally(() => {
       counting = undefined
