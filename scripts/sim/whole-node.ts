@@ -17,6 +17,7 @@ const routes = [{ from: `'${appStream.name}'`, into: appStream.name }]
 export class WholeNode extends SimNode {
   readonly files: SimFiles
   readonly retention: SimRetention
+  readonly restarts = { begun: 0, done: 0 }
   readonly #options: SimNodeOptions
   /** The store until the next restart. */
   #recorded: RecordedStore
@@ -74,6 +75,7 @@ export class WholeNode extends SimNode {
   }
 
   override async restart(change?: () => Promise<void>): Promise<void> {
+    this.restarts.begun++
     this.#recorded.close()
     this.retention.pause()
     this.files.stop()
@@ -82,6 +84,7 @@ export class WholeNode extends SimNode {
     // It may still be opening.
     before.promise.then((old) => old.close()).catch(() => {})
     await super.restart(change)
+    this.restarts.done++
     this.#recorded = this.#record()
     this.files.blocks.restart()
     this.files.start()
@@ -117,9 +120,9 @@ export class WholeNode extends SimNode {
         this.replicator.peers().flatMap(({ isReady, clockAhead }) => (isReady ? [-clockAhead] : []))
       const events = await Events.open(recorded.store, { node: this.id, ...parts, aheadOfPeers })
       opened.resolve(events)
-      if (this.#recorded === recorded) this.retention.start(events)
+      if (this.#events === opened) this.retention.start(events)
     } catch (error) {
-      if (this.#recorded === recorded && !isRefusal(error)) throw error
+      if (this.#events === opened && !isRefusal(error)) throw error
       opened.reject(failure('ERR_SHUTTING_DOWN', {}))
     }
   }

@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert'
 import type { Random } from '../crash/random.ts'
 import { planBulk } from './bulk-workload.ts'
 import { checkQuery } from './checks/query.ts'
@@ -43,7 +44,17 @@ export class Workload {
     swarm.observe()
     swarm.onEvent = (node, event) => this.#react(node, event)
     for (let i = 0; i < queries; i++)
-      swarm.sometime(this.#random, () => swarm.start(checkQuery(swarm.any(this.#random), swarm.ledger)))
+      swarm.sometime(this.#random, () => swarm.start(this.#query(swarm.any(this.#random))))
+  }
+
+  async #query(node: WholeNode): Promise<void> {
+    const { done } = node.restarts
+    try {
+      await checkQuery(node, this.#swarm.ledger)
+    } catch (error) {
+      // Its node is restarted, and ends its queries.
+      if (error instanceof AssertionError || node.restarts.begun === done) throw error
+    }
   }
 
   async #publish(i: number, random: Random): Promise<void> {
