@@ -12,8 +12,19 @@ import { parseArgs } from 'node:util'
 import { builtPackage } from '../scripts/built-package.ts'
 import { enterHub } from '../scripts/site/in-hub.ts'
 import { Site } from '../scripts/site/site.ts'
-import { SiteNode } from '../scripts/site/site-node.ts'
 import { median } from './start/statistics.ts'
+import {
+  type Bench,
+  count,
+  eventOf,
+  publish,
+  report,
+  sleep,
+  start,
+  stopAll,
+  untilConnected,
+  untilCount,
+} from './swarm/measured-nodes.ts'
 import { cpuMs, rssMb, SwarmTraffic } from './swarm/usage.ts'
 
 const { values } = parseArgs({
@@ -25,63 +36,6 @@ const { values } = parseArgs({
 })
 const [events, nodes, idleSeconds] = [Number(values.events), Number(values.nodes), Number(values.idle)]
 const liveEvents = 200
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-function report(what: string, figure: string): void {
-  console.log(`${what.padEnd(64)} ${figure}`)
-}
-
-interface Bench {
-  readonly site: Site
-  readonly folder: string
-  readonly packageFolder: string
-  readonly settings: Readonly<Record<string, unknown>>
-  readonly running: SiteNode[]
-}
-
-async function start(bench: Bench, machine: number, options: readonly string[] = []): Promise<SiteNode> {
-  const { site, packageFolder, settings } = bench
-  const folder = mkdtempSync(join(bench.folder, 'node-'))
-  const node = await new SiteNode({ machine: site.machine(machine), folder, packageFolder, settings, options }).start()
-  bench.running.push(node)
-  return node
-}
-
-async function stopAll({ running }: Bench): Promise<void> {
-  await Promise.all(running.splice(0).map((node) => node.stop()))
-}
-
-async function count(node: SiteNode): Promise<number> {
-  const { present } = (await node.json('GET', '/api/v2/events/offsets')) as { present: Record<string, number> }
-  return Object.values(present).reduce((sum, offset) => sum + offset + 1, 0)
-}
-
-async function untilCount(node: SiteNode, events: number): Promise<void> {
-  while ((await count(node)) < events) await sleep(20)
-}
-
-async function untilConnected(node: SiteNode, peers: number): Promise<void> {
-  for (;;) {
-    const info = (await node.json('GET', '/api/v2/node/info')) as { connectedNodes: number }
-    if (info.connectedNodes >= peers) return
-    await sleep(100)
-  }
-}
-
-const payload = (i: number) => ({ type: 'measurement', id: i, value: Math.sin(i) * 100, unit: 'celsius' })
-const note = (i: number): string => `temperature at the outlet of stage ${i % 7}`
-const eventOf = (i: number) => ({ tags: ['bench', `order:${i % 1000}`], payload: { ...payload(i), note: note(i) } })
-
-async function publish(node: SiteNode, from: number, to: number, batch: number): Promise<number> {
-  let bytes = 0
-  for (let i = from; i < to; i += batch) {
-    const data = Array.from({ length: Math.min(batch, to - i) }, (_, k) => eventOf(i + k))
-    bytes += JSON.stringify(data).length
-    await node.json('POST', '/api/v2/events/publish', { data })
-  }
-  return bytes
-}
 
 async function wireOfCatchUp(bench: Bench, what: string, events: number, batch: number): Promise<void> {
   const from = await start(bench, 0)
