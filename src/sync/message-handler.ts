@@ -129,15 +129,14 @@ export class MessageHandler {
     const { table, options } = this.#state
     peer.clockAhead = time - options.wallClock()
     peer.digest = digest
-    // A comparison is left out while much waits to be sent: the next digest starts it again.
-    if (!peer.takesComparisons) return []
+    if (peer.leavesOut(!peer.takesComparisons)) return []
     peer.hasSameHeads = Buffer.compare(digest, table.digest()) === 0
     if (peer.hasSameHeads) return []
     return [send(peer.name, { is: 'buckets', digests: table.buckets() })]
   }
 
   #comparedBuckets(peer: Peer, { digests }: BucketsMessage): Effect[] {
-    if (!peer.takesComparisons) return []
+    if (peer.leavesOut(!peer.takesComparisons)) return []
     const differing = this.#state.table.differing(digests)
     return differing.length === 0 ? [] : this.#parts.spread.headsTo(peer.name, differing, differing)
   }
@@ -145,7 +144,7 @@ export class MessageHandler {
   #claimed(peer: Peer, { entries, answer }: HeadsMessage, now: number): Effect[] {
     const { catchUp, spread } = this.#parts
     const claimed = catchUp.claims(peer, entries, now)
-    const isAnswered = answer.length > 0 && peer.takesComparisons && this.#state.peers.has(peer.name)
+    const isAnswered = answer.length > 0 && !peer.leavesOut(!peer.takesComparisons) && this.#state.peers.has(peer.name)
     return [...claimed, ...(isAnswered ? spread.headsTo(peer.name, answer, []) : []), ...catchUp.ask(now)]
   }
 

@@ -14,10 +14,12 @@ export class Peer {
   takesBulk = false
   /** By name of an own stream: up to where it was sent events that continue what it has. */
   readonly sentUpTo = new Map<string, number>()
-  /** Whether so much waits to be sent to it that new events are left out: it asks for them later. */
+  /** Whether so much waits to be sent to it that new events are left out: a comparison follows. */
   isCongested = false
-  /** Whether too many answers wait to be sent to it for a comparison: the next digest starts one. */
+  /** Whether too many answers wait to be sent to it for a comparison. */
   isSyncCongested = false
+  /** Whether something was not sent to it because it was congested: it is compared as soon as it is not. */
+  hasMissed = false
   /** When something of it arrived last. */
   heardAt: number
   /** Pings since then, and when the last of them was sent. */
@@ -61,6 +63,12 @@ export class Peer {
   /** Whether messages that can be left out for now are sent to it on the sync channel. */
   get takesComparisons(): boolean {
     return !this.isCongested && !this.isSyncCongested
+  }
+
+  /** Whether a message is left out for now, of which a later comparison makes up. */
+  leavesOut(isLeftOut: boolean): boolean {
+    if (isLeftOut) this.hasMissed = true
+    return isLeftOut
   }
 
   /** Something of it has arrived. */

@@ -40,8 +40,7 @@ export class Spread {
     const push = pushOf(chunk)
     const effects: Effect[] = []
     for (const peer of this.#state.ready()) {
-      // The next digest tells it.
-      if (peer.isCongested) continue
+      if (peer.leavesOut(peer.isCongested)) continue
       const isContinued = first <= countAt(peer, row)
       const isPushed = push !== undefined && (push.is === 'push' || (peer.takesBulk && isContinued))
       if (isPushed && isContinued) peer.sentUpTo.set(name, row.count)
@@ -66,7 +65,7 @@ export class Spread {
     const peers = sender === undefined ? this.#state.ready() : this.#others(stream, sender)
     // They go over the sync channel.
     return toListening(
-      [...peers].filter(({ takesComparisons }) => takesComparisons),
+      [...peers].filter((peer) => !peer.leavesOut(!peer.takesComparisons)),
       { is: 'records', id: 0, ...records },
     )
   }
@@ -100,8 +99,9 @@ export class Spread {
   }
 
   /** What is here of the streams of a peer. */
-  ownHeadsTo({ name, takesComparisons }: Peer): Effect[] {
-    if (!takesComparisons) return []
+  ownHeadsTo(peer: Peer): Effect[] {
+    const { name } = peer
+    if (peer.leavesOut(!peer.takesComparisons)) return []
     const rows = [...this.#state.table.all()].filter(({ key }) => nameOfNode(key.node) === name)
     const entries = rows.slice(0, format.streamsPerNode).map((row) => this.#entry(row))
     return [send(name, { is: 'own-heads', entries })]
@@ -147,8 +147,7 @@ export class Spread {
     const peer = this.#state.peers.get(to)
     const row = this.#state.table.get(stream)
     if (peer === undefined || row === undefined || row.frozen) return []
-    // The next digest tells a congested peer.
-    if (peer.isCongested || (peer.claims.get(stream)?.count ?? 0) >= count) return []
+    if ((peer.claims.get(stream)?.count ?? 0) >= count || peer.leavesOut(peer.isCongested)) return []
     return [chunk !== undefined && row.count === count ? send(to, { is: 'push', chunk }) : this.#headTo(peer, row)]
   }
 

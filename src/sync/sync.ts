@@ -80,15 +80,19 @@ export class Sync {
   }
 
   /** So much waits to be sent to a peer that new events are left out, or that is over. */
-  congested(name: string, isCongested: boolean): void {
+  congested(name: string, isCongested: boolean): Effect[] {
     const peer = this.#state.peers.get(name)
-    if (peer !== undefined) peer.isCongested = isCongested
+    if (peer === undefined) return []
+    peer.isCongested = isCongested
+    return this.#makeUp(peer)
   }
 
   /** So many answers wait to be sent to a peer that it is not compared with, or that is over. New events are sent. */
-  syncCongested(name: string, isCongested: boolean): void {
+  syncCongested(name: string, isCongested: boolean): Effect[] {
     const peer = this.#state.peers.get(name)
-    if (peer !== undefined) peer.isSyncCongested = isCongested
+    if (peer === undefined) return []
+    peer.isSyncCongested = isCongested
+    return this.#makeUp(peer)
   }
 
   /** Something of a peer waits to be stored, or nothing any more. While it does, the peer need not be heard. */
@@ -280,6 +284,13 @@ export class Sync {
   /** Whether a peer has said that it is connected to another node. */
   areConnected(name: string, other: string): boolean {
     return this.#state.peers.get(name)?.neighbours.has(other) === true
+  }
+
+  /** Compares a peer that is congested no more, if something was not sent to it. */
+  #makeUp(peer: Peer): Effect[] {
+    if (!peer.isReady || !peer.hasMissed || !peer.takesComparisons) return []
+    peer.hasMissed = false
+    return [this.#reports.digestTo(peer.name)]
   }
 
   #close(peer: Peer, reason: CloseReason, now: number): Effect[] {

@@ -23,7 +23,7 @@ test('while much waits to be sent to a peer, it is neither told news nor compare
     sent(sync.removed(rowOf(99, 3), records), 'records').map(({ to }) => to),
     ['b'],
   )
-  sync.congested('a', false)
+  assert.equal(onlySent(sync.congested('a', false), 'digest').to, 'a')
   assert.equal(answers(), 4)
 })
 
@@ -46,7 +46,9 @@ test('while answers wait to be sent to a peer, it is not compared, and gets new 
     sent(sync.appended(rowOf(99, 4), 3, chunkOf(rowOf(99, 4), 3)), 'push').map(({ to }) => to),
     ['a', 'b'],
   )
-  sync.syncCongested('a', false)
+  sync.congested('a', true)
+  assert.deepEqual(sync.syncCongested('a', false), [])
+  assert.equal(onlySent(sync.congested('a', false), 'digest').to, 'a')
   assert.equal(compared(), 4)
 })
 

@@ -254,14 +254,17 @@ test('of a chunk that starts with known events only the head is forwarded, since
   assert.equal(onlySent(effects, 'heads').to, 'other')
 })
 
-test('of a peer with much to send, new events are left out until it has caught up', () => {
+test('new events are left out for a congested peer, which is compared as soon as it is not', () => {
   const sync = connectedTo('a', 'b')
   sync.congested('a', true)
   assert.deepEqual(
     sent(sync.appended(rowOf(99, 1), 0, Buffer.alloc(100)), 'push').map(({ to }) => to),
     ['b'],
   )
-  sync.congested('a', false)
+  assert.deepEqual(sync.congested('b', false), [])
+  assert.equal(onlySent(sync.congested('a', false), 'digest').to, 'a')
+  assert.deepEqual(sync.congested('a', true), [])
+  assert.deepEqual(sync.congested('a', false), [], 'nothing was left out')
   assert.equal(sent(sync.appended(rowOf(99, 2), 1, Buffer.alloc(100)), 'push').length, 2)
 })
 

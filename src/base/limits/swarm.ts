@@ -66,7 +66,7 @@ export const swarmLimits = {
   openingBytes: 240,
   /** Bytes of messages for a peer that wait to be sent, at which its session is closed: a largest one and others. */
   sessionQueueBytes: 32 * 1024 * 1024,
-  /** Bytes that wait on the live stream of a peer, at which new events are left out: it asks for them later. */
+  /** Bytes that wait on the live stream of a peer, at which new events are left out: a comparison follows as soon as it has caught up. */
   congestedBytes: 1024 * 1024,
   /** Maximum size of the first message of a connection. */
   openingMessageBytes: 4096,

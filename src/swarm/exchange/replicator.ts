@@ -121,13 +121,13 @@ export class Replicator {
 
   /** So much waits to be sent to a peer that new events are left out and its requests wait, or that is over. */
   congested(peer: string, isCongested: boolean): void {
-    this.#sync.congested(peer, isCongested)
+    this.#apply(this.#sync.congested(peer, isCongested))
     this.#answering.congested(peer, isCongested)
   }
 
   /** So many answers wait to be sent to a peer that its requests wait, or that is over. New events are still sent. */
   syncCongested(peer: string, isCongested: boolean): void {
-    this.#sync.syncCongested(peer, isCongested)
+    this.#apply(this.#sync.syncCongested(peer, isCongested))
     this.#answering.congested(peer, isCongested)
   }
 
