@@ -1,6 +1,7 @@
 import { adminService, ControlSocket, controlService, type Inspected, type StoreJobs } from '../admin/index.ts'
 import type { Connections, HttpService, ServerCertificate } from '../api/index.ts'
 import type { Events } from '../events/index.ts'
+import type { Files } from '../files/index.ts'
 import { type KeyPair, nodeCertificate, nodeIdOf } from '../identity/index.ts'
 import type { Logger, RecentLines } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
@@ -16,6 +17,7 @@ interface Parts extends Runtime {
   readonly settings: Settings
   readonly health: Health
   readonly events: () => Promise<Events>
+  readonly files: () => Promise<Files>
   readonly connections: Connections
   readonly metrics: Metrics
   readonly recentLines: RecentLines

@@ -46,7 +46,7 @@ export function ask(at: Listening, method: string, path: string, asked: AdminAsk
         text += part
       })
       response.on('error', reject).on('end', () => {
-        const isJson = response.headers['content-type'] === 'application/json'
+        const isJson = method !== 'HEAD' && response.headers['content-type'] === 'application/json'
         const { statusCode: status = 0, headers: received } = response
         resolve({ status, headers: received, body: isJson ? JSON.parse(text) : text })
       })
@@ -116,6 +116,7 @@ export async function adminPort(
     restartStore: () => {},
     shutdown: () => {},
     events: () => assert.fail('no events'),
+    files: () => assert.fail('no files'),
     connections: connections(),
     maxConnections: given.maxConnections ?? 100,
     hosts: [],
