@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { nodeHealth } from '../../src/cli/commands/nodes.ts'
 import { acceptRestored } from '../../src/cli/commands/store.ts'
 import { backupStore } from '../../src/cli/commands/store-jobs.ts'
+import { KeyPair } from '../../src/identity/index.ts'
+import { socketText } from '../../src/listening/listen.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { json, startNode, type TestNode } from '../support/node.ts'
+
+const anna = new KeyPair(Buffer.alloc(32, 2))
 
 const publish = ({ call }: TestNode) =>
   call('/api/v2/events/publish', {
@@ -33,6 +38,13 @@ test('a node with replication waits after a backup was restored, until the opera
   const folder = await restoredFolder(t)
   const node = await startNode(t, folder, { replicates: true })
   assert.deepEqual(await node.payloads('t'), [1])
+  const [at] = node.node.addresses.admin
+  assert.ok(at)
+  const named = { folder: '', node: socketText(at), identity: anna.toPrivateText() }
+  const waiting = await nodeHealth(named)
+  assert.equal(waiting.failed, true)
+  assert.match(String(await waiting.text()), /is running, not ready\n {2}OwnStreams failed: a backup was restored/)
+  assert.equal(waiting.note, `Next: shoal doctor ${socketText(at)}`)
   const publishing = publish(node)
   const ready = await fetch(`${node.url}/readyz`)
   assert.equal(ready.status, 503)
@@ -41,6 +53,7 @@ test('a node with replication waits after a backup was restored, until the opera
   assert.deepEqual((await acceptRestored(folder)).json, { accepted: 1 })
   assert.equal((await publishing).status, 200)
   assert.equal((await fetch(`${node.url}/readyz`)).status, 200)
+  assert.equal((await nodeHealth(named)).failed, false)
   assert.deepEqual((await acceptRestored(folder)).json, { accepted: 0 })
   assert.deepEqual(await node.payloads('t'), [1, 1])
 })

@@ -93,6 +93,7 @@ export async function adminPort(
     readonly maxConnections?: number
     readonly inspect?: () => Inspected
     readonly key?: KeyPair
+    readonly health?: Health
   } = {},
 ): Promise<AdminPort> {
   const runtime = { ...systemRuntime, ...given }
@@ -107,7 +108,7 @@ export async function adminPort(
     startedUnix: 0,
     folder: '/nowhere',
     settings,
-    health: new Health([]),
+    health: given.health ?? new Health([]),
     metrics: new Metrics(),
     recentLines: output.recent,
     storeJobs: {} as StoreJobs,
