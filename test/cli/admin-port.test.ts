@@ -6,10 +6,13 @@ import { inspectNode, listNodes, nodeHealth, shutDownNode } from '../../src/cli/
 import { initLocal } from '../../src/cli/commands/settings.ts'
 import { addKey, claimNode, makeKey, printPublicKey } from '../../src/cli/commands/users.ts'
 import { formatPublicKey, KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import { socketText } from '../../src/listening/listen.ts'
 import { Health } from '../../src/observability/health.ts'
 import { schema } from '../../src/settings/index.ts'
 import { adminPort, node } from '../support/admin.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { addForeignStream } from '../support/foreign-stream.ts'
+import { startBareNode } from '../support/node.ts'
 import { ShoalProcess, shoal } from '../support/process.ts'
 
 const [anna, bert] = [new KeyPair(Buffer.alloc(32, 2)), new KeyPair(Buffer.alloc(32, 3))]
@@ -155,6 +158,30 @@ test('the exit code of nodes health is 0 only for a ready node', async (t) => {
   assert.deepEqual([machine.code, machine.stderr, JSON.parse(machine.stdout).result.ready], [1, '', false])
   const unreachable = await shoal(t, ['nodes', 'health', 'localhost:1', '--identity', identity, '--json'])
   assert.deepEqual([unreachable.code, JSON.parse(unreachable.stdout).code], [1, 'ERR_NODE_UNREACHABLE'])
+})
+
+test('streams are forgotten, and restored backups accepted, through the admin port', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  const stream = await addForeignStream(t, folder)
+  const { node: running } = await startBareNode(t, { folder })
+  const [at] = running.addresses.admin
+  assert.ok(at)
+  const admin = socketText(at)
+  const run = (...args: string[]) => shoal(t, ['store', ...args, '--identity', identity])
+  const removed = await run('forget-stream', stream, admin)
+  assert.equal(
+    removed.stdout.slice(0, -1),
+    `Removed all events of the stream ${stream}. They come back if another node of the swarm has them.`,
+  )
+  const again = await run('forget-stream', stream, admin)
+  assert.match(again.stdout, /nothing was removed\. `shoal store stats (\S+)` lists/)
+  assert.ok(again.stdout.includes(`\`shoal store stats ${admin}\``), again.stdout)
+  assert.match((await run('accept-restored', admin)).stdout, /^There is nothing to accept/)
+  for (const words of [['accept-restored'], ['forget-stream', stream]]) {
+    assert.match((await run(...words, '127.0.0.1:1')).stderr, /^\[ERR_NODE_UNREACHABLE\]/)
+    const stranger = await shoal(t, ['store', ...words, admin, '--identity', bert.toPrivateText()])
+    assert.match(stranger.stderr, /^\[ERR_UNAUTHORIZED\]/)
+  }
 })
 
 test('a key is made, shown, and added to a stopped node once', async (t) => {

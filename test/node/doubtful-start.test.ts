@@ -50,21 +50,21 @@ test('a node with replication waits after a backup was restored, until the opera
   assert.equal(ready.status, 503)
   assert.match(await ready.text(), /OwnStreams.*a backup was restored.*accept-restored/)
   assert.ok(node.log.some((line) => line.includes('WARN') && line.includes('publishing waits')))
-  assert.deepEqual((await acceptRestored(folder)).json, { accepted: 1 })
+  assert.deepEqual((await acceptRestored(named)).json, { accepted: 1 })
   assert.equal((await publishing).status, 200)
   assert.equal((await fetch(`${node.url}/readyz`)).status, 200)
   assert.equal((await nodeHealth(named)).failed, false)
-  assert.deepEqual((await acceptRestored(folder)).json, { accepted: 0 })
+  assert.deepEqual((await acceptRestored({ folder })).json, { accepted: 0 })
   assert.deepEqual(await node.payloads('t'), [1, 1])
 })
 
 test('a backup that was accepted before the start is not waited for', async (t) => {
   const folder = await restoredFolder(t)
-  await acceptRestored(folder)
+  await acceptRestored({ folder })
   const node = await startNode(t, folder, { replicates: true })
   assert.equal((await publish(node)).status, 200)
 })
 
 test('a folder without a node has nothing to accept', async (t) => {
-  await assert.rejects(acceptRestored(temporaryFolder(t)), { code: 'ERR_INVALID_INPUT' })
+  await assert.rejects(acceptRestored({ folder: temporaryFolder(t) }), { code: 'ERR_INVALID_INPUT' })
 })
