@@ -6,12 +6,13 @@ import { request } from '../base/node-http.ts'
 import { adminSignInMessage, formatPublicKey, type KeyPair, type NodeId } from '../identity/index.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { textOf } from './answers.ts'
-import { type NodeClient, type NodeRequest, refusalOf, requestText } from './control-client.ts'
 import type { KnownNodes } from './known-nodes.ts'
 import { ConnectionLost, lostAnswer, notANode } from './lost-answer.ts'
 import type { PortAddress } from './node-address.ts'
+import { bodyOf, type NodeClient, type NodeRequest, refusalOf } from './node-client.ts'
 import { addressText, NodeAgent, plainSocket, type Resolved, resolved, secureSocket } from './node-connection.ts'
 import { NodePin } from './node-pin.ts'
+import { sendBody } from './send-body.ts'
 import { verbose } from './verbose.ts'
 
 export interface AdminClientOptions {
@@ -134,34 +135,33 @@ export class AdminClient implements NodeClient {
   }
 
   async #responded(sent: NodeRequest): Promise<IncomingMessage> {
-    const text = requestText(sent)
+    const { body, headers } = bodyOf(sent)
     const { timers } = this.#options
-    return await new Promise((resolve, reject) => {
-      const outgoing = request({
-        agent: this.#agent,
-        host: this.#address.host,
-        port: this.#address.port,
-        method: sent.method,
-        path: `/api/v2/admin${sent.path}`,
-        headers: {
-          // The name in the address may be unknown to the node, which refuses it as protection of browsers.
-          host: 'localhost',
-          'content-length': Buffer.byteLength(text),
-          ...(text !== '' && { 'content-type': 'application/json' }),
-          ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
-        },
-      })
-      const timer = timers.setTimeout(() => outgoing.destroy(new Error('timeout')), this.#timeoutOf(sent))
-      outgoing.once('response', (response) => {
-        timers.clear(timer)
-        resolve(response)
-      })
-      outgoing.once('error', (error) => {
-        timers.clear(timer)
-        reject(lostAnswer(error, this.#address, sent))
-      })
-      outgoing.end(text)
+    const outgoing = request({
+      agent: this.#agent,
+      host: this.#address.host,
+      port: this.#address.port,
+      method: sent.method,
+      path: `/api/v2/admin${sent.path}`,
+      headers: {
+        // The name in the address may be unknown to the node, which refuses it as protection of browsers.
+        host: 'localhost',
+        ...headers,
+        ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
+      },
     })
+    const timer = timers.setTimeout(() => outgoing.destroy(new Error('timeout')), this.#timeoutOf(sent))
+    // A long body is not late as long as the node takes it.
+    outgoing.on('drain', () => timer.refresh())
+    const responded = new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.once('response', resolve)
+      outgoing.once('error', (error) => reject(lostAnswer(error, this.#address, sent)))
+    })
+    try {
+      return await sendBody(outgoing, body, responded)
+    } finally {
+      timers.clear(timer)
+    }
   }
 
   async #bodyOf(response: IncomingMessage, sent: NodeRequest): Promise<string> {

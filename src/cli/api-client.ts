@@ -1,12 +1,13 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { type ErrorCode, errorTable, failure, messageOf, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { request } from '../base/node-http.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { nodeUrl } from './addresses.ts'
 import { type AnswerLimits, parsedAnswer, textOf } from './answers.ts'
+import { reasonOf } from './node-connection.ts'
+import { sendBody } from './send-body.ts'
 
 /** The app manifest of the command line. */
 const manifest = { appId: 'com.example.shoal-cli', displayName: 'shoal command line', version: '1.0.0' }
@@ -74,36 +75,19 @@ async function send(
   agent: Agent | false = false,
 ): Promise<IncomingMessage> {
   const outgoing = request(url, { method, headers, agent })
-  const responded = responseTo(outgoing, url)
-  // A response before the end of the body is an error that says why the body is rejected.
-  const sent =
-    typeof body === 'string' ? outgoing.end(body) && responded : Promise.race([responded, sendBody(body, outgoing)])
-  const response = (await sent) ?? (await responded)
+  const response = await sendBody(outgoing, body, responseTo(outgoing, url))
   if ((response.statusCode ?? 500) < 400) return response
   throw errorOf(await bodyOf(response, limited), response.statusCode)
 }
 
-async function sendBody(body: Readable, outgoing: ClientRequest): Promise<undefined> {
-  try {
-    await pipeline(body, outgoing)
-  } catch (error) {
-    if (body.errored !== null && body.errored === error) throw error
-    // A connection error: responseTo rejects with it.
-  }
-  return undefined
-}
-
 function responseTo(outgoing: ClientRequest, url: string): Promise<IncomingMessage> {
-  const responded = new Promise<IncomingMessage>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     outgoing.once('response', resolve)
     outgoing.once('error', (error) => {
-      const { host } = new URL(url)
-      const hint = `No node answers at ${host}. Is one running (\`shoal run\`)? --node names another address.`
-      reject(new ShoalError('ERR_IO', hint, { cause: error }))
+      const at = `${new URL(url).host}: ${reasonOf(error)}`
+      reject(failure('ERR_NODE_UNREACHABLE', { cause: `${at}. Is a node running there (\`shoal run\`)?` }))
     })
   })
-  responded.catch(() => {})
-  return responded
 }
 
 async function bodyOf(response: IncomingMessage, limited: AnswerLimits): Promise<string> {

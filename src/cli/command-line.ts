@@ -6,6 +6,7 @@ import { collect, done, type Finish, group, leaf, type Options, withBindOptions,
 import { completeCommand } from './complete-command.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-commands.ts'
+import { filesCommand } from './files-commands.ts'
 import { helpCommand } from './help-command.ts'
 import { internalCommand, showsInternal } from './internal-commands.ts'
 import { nodesCommand } from './nodes-commands.ts'
@@ -82,66 +83,6 @@ A <spec> is a port, a host, host:port or a multiaddress like /ip4/127.0.0.1/tcp/
 lines API_BOUND, ADMIN_API_BOUND and SWARM_SERVICES_BOUND name it. An option can be given several times with hosts.
 
 The log level is the setting /admin/logLevels/node; the environment variable SHOAL_LOG overrides it.`
-
-function filesCommand(finish: Finish): Command {
-  const files = group('files', 'files, names and websites of a running node')
-  const commands = () => import('./commands/files.ts')
-  const command = (name: string, description: string) =>
-    leaf(name, description).addOption(
-      new Option('--node <address>', 'address of the API: host, host:port or http://host:port').default(
-        'localhost:4454',
-      ),
-    )
-  const nodeOf = (options: Options) => String(options['node'])
-  files.addCommand(
-    command('add', 'upload a file or a folder, and print its content identifier')
-      .argument('<path>', 'file or folder')
-      .action(done(finish, async (options, path) => (await commands()).addFiles(nodeOf(options), String(path)))),
-  )
-  files.addCommand(
-    command('get', 'download a file or a folder')
-      .argument('<address>', 'content identifier or name, and a path below it')
-      .argument(
-        '[target]',
-        'file or folder to create; - is the standard output (default: the last part of the address)',
-      )
-      .action(
-        done(finish, async (options, address, target) =>
-          (await commands()).getFiles(nodeOf(options), String(address), target as string | undefined),
-        ),
-      ),
-  )
-  files.addCommand(
-    command('ls', 'list all names and unnamed uploads, or a directory')
-      .argument('[address]', 'content identifier or name, and a path below it')
-      .action(
-        done(finish, async (options, address) =>
-          (await commands()).listFiles(nodeOf(options), address as string | undefined),
-        ),
-      ),
-  )
-  files.addCommand(
-    command('name', 'bind a name to content, and print its URL; a named directory is a website')
-      .argument('<name>', 'the name')
-      .argument('<cid>', 'content identifier')
-      .action(
-        done(finish, async (options, name, cid) =>
-          (await commands()).nameFiles(nodeOf(options), String(name), String(cid)),
-        ),
-      ),
-  )
-  files.addCommand(
-    command('unname', 'remove a name')
-      .argument('<name>', 'the name')
-      .action(done(finish, async (options, name) => (await commands()).unnameFiles(nodeOf(options), String(name)))),
-  )
-  files.addCommand(
-    command('rm', 'remove an upload from all nodes')
-      .argument('<cid>', 'content identifier')
-      .action(done(finish, async (options, cid) => (await commands()).removeFiles(nodeOf(options), String(cid)))),
-  )
-  return files
-}
 
 function aqlCommand(finish: Finish): Command {
   const aql = group('aql', 'validate, format and run queries without a node')

@@ -6,33 +6,13 @@ import { request } from '../base/node-http.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { accessDenied, lockHolder } from '../store/index.ts'
 import { AnswerRefused, parsedAnswer, textOf } from './answers.ts'
-import { errorOf } from './api-client.ts'
+import { bodyOf, type NodeClient, type NodeRequest, refusalOf } from './node-client.ts'
+import { sendBody } from './send-body.ts'
 import { verbose } from './verbose.ts'
 
 /** No node answers on the control socket: none runs, or it is starting or stopping. */
 export class NoNode extends Error {
   override readonly name = 'NoNode'
-}
-
-/** A client of a running node: through its control socket, or its admin port. */
-export interface NodeClient {
-  /** Sends a request. Throws the error of an error response. */
-  request<T>(sent: NodeRequest): Promise<T>
-  /** The same with an answer that is read as it arrives, for as long as it takes. */
-  stream(sent: NodeRequest): Promise<IncomingMessage>
-}
-
-export interface NodeRequest {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
-  /** The path below `/api/v2/admin`, with its query string. */
-  readonly path: string
-  readonly body?: unknown
-  /** The body as JSON text, instead. */
-  readonly text?: string
-  /** The answer may take long, since it depends on the size of the store. */
-  readonly isLong?: boolean
-  /** The command that shows whether a change was made, when the answer to it was lost. */
-  readonly check?: string
 }
 
 /** A client for the control socket of a data folder. */
@@ -54,22 +34,18 @@ export class ControlClient implements NodeClient {
   }
 
   async stream(sent: NodeRequest): Promise<IncomingMessage> {
-    const text = requestText(sent)
+    const { body, headers } = bodyOf(sent)
     const timeout = this.#timeoutOf(sent)
     const outgoing = request({
       socketPath: this.#socketPath(),
       method: sent.method,
       path: `/api/v2/admin${sent.path}`,
-      headers: {
-        host: 'localhost',
-        'content-length': Buffer.byteLength(text),
-        ...(text !== '' && { 'content-type': 'application/json' }),
-      },
+      headers: { host: 'localhost', ...headers },
       agent: false,
       timeout,
     })
     outgoing.once('timeout', () => outgoing.destroy(this.#silent(timeout)))
-    const response = await this.#response(outgoing, text, sent)
+    const response = await sendBody(outgoing, body, this.#response(outgoing, sent))
     verbose('DEBUG', `${sent.method} ${sent.path}: ${response.statusCode} from the control socket of ${this.#folder}`)
     if ((response.statusCode ?? 500) < 400) return response
     throw refusalOf(await this.#body(response, sent), response.statusCode, sent)
@@ -87,7 +63,7 @@ export class ControlClient implements NodeClient {
     return path
   }
 
-  #response(outgoing: ClientRequest, text: string, sent: NodeRequest): Promise<IncomingMessage> {
+  #response(outgoing: ClientRequest, sent: NodeRequest): Promise<IncomingMessage> {
     let isConnected = false
     return new Promise((resolve, reject) => {
       outgoing.once('socket', (socket) =>
@@ -97,7 +73,6 @@ export class ControlClient implements NodeClient {
       )
       outgoing.once('response', resolve)
       outgoing.once('error', (error) => reject(isConnected ? this.#lost(error, sent) : this.#notConnected(error)))
-      outgoing.end(text)
     })
   }
 
@@ -137,19 +112,4 @@ export class ControlClient implements NodeClient {
   #unreachable(detail: string): ShoalError {
     return failure('ERR_NODE_UNREACHABLE', { cause: `the node of the data directory \`${this.#folder}\`: ${detail}` })
   }
-}
-
-/** The body of a request. */
-export function requestText({ body, text }: NodeRequest): string {
-  return text ?? (body === undefined ? '' : JSON.stringify(body))
-}
-
-/** The error of an answer. A node does not find what it has no route for. */
-export function refusalOf(text: string, status: number | undefined, { method, path }: NodeRequest): ShoalError {
-  const error = errorOf(text, status)
-  if (error.code !== 'ERR_NOT_FOUND' && error.code !== 'ERR_METHOD_NOT_ALLOWED') return error
-  const asked = `${method} ${path.replace(/\?.*$/, '')}`
-  return failure('ERR_UNSUPPORTED', {
-    cause: `The node does not support this request (${asked}): its version is older.`,
-  })
 }

@@ -1,6 +1,6 @@
 import { ShoalError } from '../base/errors.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
-import type { NodeClient } from './control-client.ts'
+import type { NodeClient } from './node-client.ts'
 import { NotConnected } from './node-connection.ts'
 import { type NamedNode, onRunningNode, requireUserKey } from './on-node.ts'
 

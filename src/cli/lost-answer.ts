@@ -1,7 +1,7 @@
 import { failure, ShoalError } from '../base/errors.ts'
 import { AnswerRefused } from './answers.ts'
-import type { NodeRequest } from './control-client.ts'
 import type { PortAddress } from './node-address.ts'
+import type { NodeRequest } from './node-client.ts'
 import { addressText, reasonOf } from './node-connection.ts'
 
 /** A connection that ended before the answer. */

@@ -1,8 +1,8 @@
 import { limits } from '../base/limits.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { textOf } from './answers.ts'
-import type { NodeClient } from './control-client.ts'
 import { MetricsText } from './metrics-text.ts'
+import type { NodeClient } from './node-client.ts'
 
 /** Reads the metrics of a node. */
 export async function readMetrics(node: NodeClient, timers: Timers): Promise<MetricsText> {

@@ -4,7 +4,8 @@ import { limits } from '../base/limits.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { sleep } from '../runtime/timers.ts'
 import { DataFolder, FolderLocked } from '../store/index.ts'
-import { ControlClient, type NodeClient, NoNode } from './control-client.ts'
+import { ControlClient, NoNode } from './control-client.ts'
+import type { NodeClient } from './node-client.ts'
 import { verbose } from './verbose.ts'
 
 /** How a command works on the data of a node. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { done, examples, type Finish, group, leaf, namedNode, namedNodes, onNode, onSeveralNodes } from './command.ts'
 
 export function nodesCommand(finish: Finish): Command {
-  const nodes = group('nodes', 'list, inspect and stop running nodes')
+  const nodes = group('nodes', 'list, inspect, check and stop running nodes')
   const commands = () => import('./commands/nodes.ts')
   nodes.addCommand(
     onSeveralNodes(leaf('ls', 'list nodes, with their names and versions'))
@@ -31,6 +31,18 @@ export function nodesCommand(finish: Finish): Command {
         ),
       )
       .action(done(finish, async (options, node) => (await commands()).inspectNode(namedNode(options, node)))),
+  )
+  nodes.addCommand(
+    onNode(leaf('health', 'say whether a node is ready, and why not; the exit code is 0 only if it is'))
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal nodes health', 'the node in ./shoal-data'],
+          ['until shoal nodes health press7.local; do sleep 1; done', 'wait for a node on another machine'],
+          ['shoal nodes health --json | jq .result.problems', 'the reasons, as JSON'],
+        ),
+      )
+      .action(done(finish, async (options, node) => (await commands()).nodeHealth(namedNode(options, node)))),
   )
   nodes.addCommand(shutdownCommand(finish))
   return nodes

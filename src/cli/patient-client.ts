@@ -3,7 +3,7 @@ import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
 import { sleep } from '../runtime/timers.ts'
-import type { NodeClient, NodeRequest } from './control-client.ts'
+import type { NodeClient, NodeRequest } from './node-client.ts'
 
 /** Milliseconds between two attempts. */
 const pollMs = 50

@@ -13,10 +13,10 @@ const everyMs = 100
 const barWidth = 30
 
 /** A progress bar with the percentage. */
-export function progressBar(done: number, all: number): string {
+export function progressBar(done: number, all: number, unit = 'bytes'): string {
   const share = all === 0 ? 1 : Math.min(1, done / all)
   const filled = Math.round(share * barWidth)
-  return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} % of ${all} bytes`
+  return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} % of ${all} ${unit}`
 }
 
 export function progressLine(clock: Clock, stream: NodeJS.WriteStream = process.stderr): ProgressLine {
@@ -32,5 +32,15 @@ export function progressLine(clock: Clock, stream: NodeJS.WriteStream = process.
     end() {
       stream.write('\r\x1b[K')
     },
+  }
+}
+
+/** Shows the progress of work, until it ends. */
+export async function withProgress<T>(clock: Clock, work: (show: (text: string) => void) => Promise<T>): Promise<T> {
+  const line = progressLine(clock)
+  try {
+    return await work((text) => line.update(text))
+  } finally {
+    line.end()
   }
 }

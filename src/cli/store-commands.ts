@@ -54,28 +54,39 @@ export function storeCommand(finish: Finish): Command {
       ),
   )
   store.addCommand(
-    leaf(
-      'accept-restored',
-      'let the node of a restored backup publish, even if other nodes may have newer events of it; it may be running',
+    onNode(
+      leaf(
+        'accept-restored',
+        'let the node of a restored backup publish, even if other nodes may have newer events of it; it may be running',
+      ),
     )
-      .addOption(workingDir())
       .addHelpText(
         'after',
-        examples(['shoal store accept-restored', 'after the backup was put in place of ./shoal-data']),
+        examples(
+          ['shoal store accept-restored', 'after the backup was put in place of ./shoal-data'],
+          ['shoal store accept-restored press7.local', 'the node on another machine, with your user key'],
+        ),
       )
-      .action(done(finish, async (options) => (await commands()).acceptRestored(folderOf(options)))),
+      .action(done(finish, async (options, node) => (await commands()).acceptRestored(namedNode(options, node)))),
   )
   store.addCommand(
-    leaf('forget-stream', 'remove all events of a stream of another node; this node may be running')
-      .argument('<stream>', 'ID of the stream, as `shoal store stats` lists it', parseStreamId)
-      .addOption(workingDir())
+    onNode(
+      leaf('forget-stream', 'remove all events of a stream of another node; this node may be running').argument(
+        '<stream>',
+        'ID of the stream, as `shoal store stats` lists it',
+        parseStreamId,
+      ),
+    )
       .addHelpText(
         'after',
-        examples(['shoal store forget-stream QJ5s…-0', 'remove stream 0 of that node, for example after a fork']),
+        examples(
+          ['shoal store forget-stream QJ5s…-0', 'remove stream 0 of that node, for example after a fork'],
+          ['shoal store forget-stream QJ5s…-0 press7.local', 'from the node on another machine, with your user key'],
+        ),
       )
       .action(
-        done(finish, async (options, stream) =>
-          (await import('./commands/forget-stream.ts')).forgetStream(folderOf(options), stream as StreamId),
+        done(finish, async (options, stream, node) =>
+          (await import('./commands/forget-stream.ts')).forgetStream(namedNode(options, node), stream as StreamId),
         ),
       ),
   )

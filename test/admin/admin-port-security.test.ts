@@ -62,7 +62,8 @@ test('other websites are refused on every route, also with the session of a user
   const token = await tokenOf(at)
   for (const [method, path] of [...routes(), ['DELETE', '/session'] as const, ['GET', '/health'] as const]) {
     const refused = await ask(at, method, path, { token, headers: { origin: 'http://evil.example' } })
-    assert.deepEqual([refused.status, refused.body.code], [403, 'ERR_ORIGIN_NOT_ALLOWED'], `${method} ${path}`)
+    const code = method === 'HEAD' ? undefined : 'ERR_ORIGIN_NOT_ALLOWED'
+    assert.deepEqual([refused.status, refused.body.code], [403, code], `${method} ${path}`)
     assert.equal(refused.headers['access-control-allow-origin'], undefined)
   }
   assert.equal((await ask(at, 'GET', '/node', { token })).status, 200)

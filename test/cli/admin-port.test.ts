@@ -2,13 +2,17 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { getSchema } from '../../src/cli/commands/node-settings.ts'
-import { inspectNode, listNodes, shutDownNode } from '../../src/cli/commands/nodes.ts'
+import { inspectNode, listNodes, nodeHealth, shutDownNode } from '../../src/cli/commands/nodes.ts'
 import { initLocal } from '../../src/cli/commands/settings.ts'
 import { addKey, claimNode, makeKey, printPublicKey } from '../../src/cli/commands/users.ts'
 import { formatPublicKey, KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import { socketText } from '../../src/listening/listen.ts'
+import { Health } from '../../src/observability/health.ts'
 import { schema } from '../../src/settings/index.ts'
 import { adminPort, node } from '../support/admin.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { addForeignStream } from '../support/foreign-stream.ts'
+import { startBareNode } from '../support/node.ts'
 import { ShoalProcess, shoal } from '../support/process.ts'
 
 const [anna, bert] = [new KeyPair(Buffer.alloc(32, 2)), new KeyPair(Buffer.alloc(32, 3))]
@@ -100,11 +104,84 @@ test('the schema of a node is that of its version', async (t) => {
 test('commands for a running node say how to start a stopped one', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   await initLocal(folder, false)
-  for (const command of [inspectNode, shutDownNode])
+  for (const command of [inspectNode, nodeHealth, shutDownNode])
     await assert.rejects(command({ folder }), {
       code: 'ERR_NODE_UNREACHABLE',
       message: /no node runs\. Start it with `shoal run --working-dir /,
     })
+})
+
+test('the health of a node is its phase with the reasons why it is not ready', async (t) => {
+  const health = new Health(['API', 'Events'])
+  const { at } = await adminPort(t, undefined, { health })
+  const named = { folder: '', node: `localhost:${at.port}`, identity }
+  const nodeId = nodeIdOf(node.publicKey)
+  const shown = async () => {
+    const { text, json, failed, note } = await nodeHealth(named)
+    return { text: await text(), json, failed, note }
+  }
+  const described = { nodeId, displayName: 'Default Node' }
+  const starting = { component: 'API', state: 'starting' }
+  health.set('Events', 'starting', "the node changes to the topic 'a'")
+  const events = { component: 'Events', state: 'starting', detail: "the node changes to the topic 'a'" }
+  assert.deepEqual(await shown(), {
+    text: `Default Node (${nodeId}) is starting, not ready\n  API starting\n  Events starting: the node changes to the topic 'a'`,
+    json: { ...described, phase: 'starting', ready: false, problems: [starting, events] },
+    failed: true,
+    note: `Next: shoal doctor localhost:${at.port}`,
+  })
+  health.set('API', 'started')
+  health.set('Events', 'started')
+  assert.deepEqual(await shown(), {
+    text: `Default Node (${nodeId}) is running, ready`,
+    json: { ...described, phase: 'running', ready: true, problems: [] },
+    failed: false,
+    note: undefined,
+  })
+  health.report('Disk', 'there is no room left on the disk')
+  const { json, failed } = await shown()
+  const disk = { component: 'Disk', state: 'failed', detail: 'there is no room left on the disk' }
+  assert.deepEqual(json, { ...described, phase: 'running', ready: false, problems: [disk] })
+  assert.equal(failed, true)
+})
+
+test('the exit code of nodes health is 0 only for a ready node', async (t) => {
+  const health = new Health([])
+  const { at } = await adminPort(t, undefined, { health })
+  const args = ['nodes', 'health', `localhost:${at.port}`, '--identity', identity]
+  const ready = await shoal(t, args)
+  assert.deepEqual([ready.code, ready.stderr], [0, ''])
+  health.report('Clock', 'the clock is wrong')
+  const human = await shoal(t, args)
+  assert.deepEqual([human.code, human.stderr], [1, `Next: shoal doctor localhost:${at.port}\n`])
+  const machine = await shoal(t, [...args, '--json'])
+  assert.deepEqual([machine.code, machine.stderr, JSON.parse(machine.stdout).result.ready], [1, '', false])
+  const unreachable = await shoal(t, ['nodes', 'health', 'localhost:1', '--identity', identity, '--json'])
+  assert.deepEqual([unreachable.code, JSON.parse(unreachable.stdout).code], [1, 'ERR_NODE_UNREACHABLE'])
+})
+
+test('streams are forgotten, and restored backups accepted, through the admin port', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  const stream = await addForeignStream(t, folder)
+  const { node: running } = await startBareNode(t, { folder })
+  const [at] = running.addresses.admin
+  assert.ok(at)
+  const admin = socketText(at)
+  const run = (...args: string[]) => shoal(t, ['store', ...args, '--identity', identity])
+  const removed = await run('forget-stream', stream, admin)
+  assert.equal(
+    removed.stdout.slice(0, -1),
+    `Removed all events of the stream ${stream}. They come back if another node of the swarm has them.`,
+  )
+  const again = await run('forget-stream', stream, admin)
+  assert.match(again.stdout, /nothing was removed\. `shoal store stats (\S+)` lists/)
+  assert.ok(again.stdout.includes(`\`shoal store stats ${admin}\``), again.stdout)
+  assert.match((await run('accept-restored', admin)).stdout, /^There is nothing to accept/)
+  for (const words of [['accept-restored'], ['forget-stream', stream]]) {
+    assert.match((await run(...words, '127.0.0.1:1')).stderr, /^\[ERR_NODE_UNREACHABLE\]/)
+    const stranger = await shoal(t, ['store', ...words, admin, '--identity', bert.toPrivateText()])
+    assert.match(stranger.stderr, /^\[ERR_UNAUTHORIZED\]/)
+  }
 })
 
 test('a key is made, shown, and added to a stopped node once', async (t) => {

@@ -42,6 +42,7 @@ const leaves = [
   ['store', 'accept-restored'],
   ['store', 'forget-stream'],
   ['store', 'new-identity'],
+  ['nodes', 'health'],
   ['events', 'redact'],
   ['aql', 'check'],
   ['aql', 'format'],

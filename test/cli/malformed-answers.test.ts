@@ -1,31 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { ApiClient } from '../../src/cli/api-client.ts'
 import { readEvents, showOffsets } from '../../src/cli/commands/events.ts'
 import { inspectNode } from '../../src/cli/commands/nodes.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { folderWith, server } from '../support/answering.ts'
 import { shoal } from '../support/process.ts'
-
-function server(t: TestContext, listener: RequestListener): Server {
-  const made = createServer(listener)
-  t.after(() => made.close())
-  return made
-}
-
-/** A data folder whose control socket answers anything. */
-async function folderWith(t: TestContext, listener: RequestListener): Promise<string> {
-  const folder = join(temporaryFolder(t), 'data')
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'shoal.json'), '{"product":"shoal","format":1}')
-  const made = server(t, listener).listen(join(folder, 'control.sock'))
-  await new Promise((resolve) => made.once('listening', resolve))
-  return folder
-}
 
 const refused = { code: 'ERR_NODE_UNREACHABLE', message: /has sent what is not JSON: "<html>/ }
 

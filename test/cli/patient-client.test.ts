@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failure } from '../../src/base/errors.ts'
 import { limits } from '../../src/base/limits.ts'
-import type { NodeClient } from '../../src/cli/control-client.ts'
+import type { NodeClient } from '../../src/cli/node-client.ts'
 import { PatientClient } from '../../src/cli/patient-client.ts'
 import { systemTimers } from '../../src/runtime/timers.ts'
 

@@ -46,7 +46,7 @@ export function ask(at: Listening, method: string, path: string, asked: AdminAsk
         text += part
       })
       response.on('error', reject).on('end', () => {
-        const isJson = response.headers['content-type'] === 'application/json'
+        const isJson = method !== 'HEAD' && response.headers['content-type'] === 'application/json'
         const { statusCode: status = 0, headers: received } = response
         resolve({ status, headers: received, body: isJson ? JSON.parse(text) : text })
       })
@@ -93,6 +93,7 @@ export async function adminPort(
     readonly maxConnections?: number
     readonly inspect?: () => Inspected
     readonly key?: KeyPair
+    readonly health?: Health
   } = {},
 ): Promise<AdminPort> {
   const runtime = { ...systemRuntime, ...given }
@@ -107,7 +108,7 @@ export async function adminPort(
     startedUnix: 0,
     folder: '/nowhere',
     settings,
-    health: new Health([]),
+    health: given.health ?? new Health([]),
     metrics: new Metrics(),
     recentLines: output.recent,
     storeJobs: {} as StoreJobs,

@@ -1,5 +1,6 @@
 import type { EventParts, Route } from '../../api/index.ts'
 import { adminEventRoutes } from './events.ts'
+import { adminFileRoutes, type FileParts } from './files.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
 import { type ObservingParts, observingRoutes } from './observing.ts'
 import { type OtherNodeParts, otherNodeRoutes } from './other-nodes.ts'
@@ -18,6 +19,7 @@ export interface AdminParts
     SettingsParts,
     StoreParts,
     EventParts,
+    FileParts,
     ObservingParts,
     TopicParts,
     OtherNodeParts {}
@@ -32,6 +34,7 @@ export function adminRoutes(parts: AdminParts): Route[] {
     ...storeRoutes(parts),
     ...adminEventRoutes(parts),
     ...redactionRoutes(parts),
+    ...adminFileRoutes(parts),
     ...observingRoutes(parts),
     ...otherNodeRoutes(parts),
   ]

@@ -10,10 +10,12 @@ import { queryText } from '../read-requests.ts'
 import { emptyResponse, type HttpResponse, jsonResponse, textResponse } from '../response.ts'
 import type { Route } from '../router.ts'
 
-const prefix = '/api/v2/files'
-
-/** Files, directories and names. Requests wait until the files are open, and fail while the topic is changed. */
-export function fileRoutes(files: () => Promise<Files>): Route[] {
+/**
+ * Files, directories and names, at and below the path `prefix`. Requests wait until the files are open, and fail while
+ * the topic is changed.
+ */
+export function fileRoutes(files: () => Promise<Files>, prefix = '/api/v2/files'): Route[] {
+  const below = ({ path }: Call): string => path.slice(prefix.length + 1)
   const list = async (call: Call): Promise<HttpResponse> => {
     const opened = await files()
     const uploads = isSet(call, 'uploads') ? { uploads: await opened.unnamedUploads() } : {}
@@ -36,31 +38,31 @@ export function fileRoutes(files: () => Promise<Files>): Route[] {
     return textResponse(cid)
   }
   const get = async (call: Call): Promise<HttpResponse> => {
-    const [first = '', ...rest] = call.path.slice(prefix.length + 1).split('/')
-    const below = decodedPath(rest.join('/'))
-    const [root = '', ...path] = [...(decodedPath(first) ?? []), ...(below ?? [])]
+    const [first = '', ...segments] = below(call).split('/')
+    const rest = decodedPath(segments.join('/'))
+    const [root = '', ...path] = [...(decodedPath(first) ?? []), ...(rest ?? [])]
     const opened = await files()
     const { by, content } = await opened.find(root, path)
     if (by === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     // A path with a malformed percent-encoding matches no file.
-    if (below === undefined) throw failure('ERR_NOT_FOUND', {})
+    if (rest === undefined) throw failure('ERR_NOT_FOUND', {})
     return await contentResponse(call, opened, { by, content, path }, acceptsHtml(call))
   }
   const put = async (call: Call): Promise<HttpResponse> => {
-    const name = nameIn(call)
+    const name = nameIn(below(call))
     const cid = (await call.body(limits.fileNameBytes)).toString('utf8').trim()
     if (parseCid(cid) === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     return textResponse((await (await files()).bind(name, cid)) ?? '')
   }
   const unbind = async (call: Call): Promise<HttpResponse> =>
-    textResponse((await (await files()).unbind(nameIn(call))) ?? '')
+    textResponse((await (await files()).unbind(nameIn(below(call)))) ?? '')
   const read = { authenticated: true, handle: get } as const
   return [
     {
       path: prefix,
       methods: { GET: { authenticated: true, handle: list }, POST: { authenticated: true, handle: upload } },
     },
-    ...retentionRoutes(files),
+    ...retentionRoutes(files, prefix),
     {
       path: `${prefix}/*`,
       methods: {
@@ -79,7 +81,7 @@ function isSet({ query }: Call, parameter: string): boolean {
 }
 
 /** Retention: prefetch content, or remove an upload. */
-function retentionRoutes(files: () => Promise<Files>): Route[] {
+function retentionRoutes(files: () => Promise<Files>, prefix: string): Route[] {
   const prefetch = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const value = await call.json(limits.bodyBytes)
     await (await files()).prefetch(appId, queryText(value), durationOf(value))
@@ -110,9 +112,9 @@ function checkedBoundary({ request }: Call): string {
   return boundary
 }
 
-/** The name in a URL. A trailing slash is ignored. */
-function nameIn({ path }: Call): string {
-  const rest = path.slice(prefix.length + 1).replace(/\/$/, '')
+/** The name in the rest of a path. A trailing slash is ignored. */
+function nameIn(text: string): string {
+  const rest = text.replace(/\/$/, '')
   const [name = '', ...more] = rest.includes('/') ? [] : (decodedPath(rest) ?? [])
   if (more.length > 0 || !isName(name)) throw failure('ERR_METHOD_NOT_ALLOWED', {})
   return name

@@ -41,4 +41,5 @@ export function adminHealthRoutes(health: Health): Route[] {
 
 export type { Blobs } from './blobs.ts'
 export { type EventParts, eventRoutes } from './events.ts'
+export { fileRoutes } from './files.ts'
 export type { SwarmInfo } from './node.ts'

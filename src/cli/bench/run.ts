@@ -21,12 +21,19 @@ interface Run {
   readonly clock: Clock
   /** Tag of the events of this run. */
   readonly tag: string
+  /** Called with the number of events that are published. */
+  readonly progress: (published: number) => void
   next: number
+  published: number
 }
 
 /** Measures a node through its API: publishes `events` events, queries them, and subscribes. */
-export async function measure(api: ApiClient, clock: Clock, events: number, tag: string): Promise<Figures> {
-  const run: Run = { api, clock, tag, next: 0 }
+export async function measure(
+  given: Pick<Run, 'api' | 'clock' | 'tag' | 'progress'>,
+  events: number,
+): Promise<Figures> {
+  const run: Run = { ...given, next: 0, published: 0 }
+  const { tag } = run
   const publishOneMs = await single(run)
   const publishConcurrentPerSecond = await concurrent(run)
   const publishBatchPerSecond = await batches(run, events - fixedEvents)
@@ -62,10 +69,12 @@ function event(run: Run): object {
   }
 }
 
-async function publish({ api }: Run, data: readonly object[]): Promise<void> {
+async function publish(run: Run, data: readonly object[]): Promise<void> {
   const body = JSON.stringify({ data })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-  await api.text('/api/v2/events/publish', { method: 'POST', headers, body })
+  await run.api.text('/api/v2/events/publish', { method: 'POST', headers, body })
+  run.published += data.length
+  run.progress(run.published)
 }
 
 async function timed({ clock }: Run, work: () => Promise<unknown>): Promise<number> {

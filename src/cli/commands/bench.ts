@@ -9,6 +9,7 @@ import { benchTag, fixedEvents, measure } from '../bench/run.ts'
 import { confirm } from '../confirm.ts'
 import { hostOfNode, type NamedNode, onRunningNode } from '../on-node.ts'
 import { type Result, write } from '../output.ts'
+import { progressBar, withProgress } from '../progress.ts'
 
 export interface BenchOptions {
   readonly events: number
@@ -31,7 +32,10 @@ export async function benchNode(named: NamedNode, { events, isConfirmed, isJson 
   const agent = new Agent({ keepAlive: true })
   try {
     const api = await ApiClient.connect(apiOf(inspected.apiAddrs, hostOfNode(named)), timers, agent)
-    const figures = await measure(api, clock, events, tag)
+    const figures = await withProgress(clock, (show) => {
+      const progress = (published: number): void => show(progressBar(published, events, 'events'))
+      return measure({ api, clock, tag, progress }, events)
+    })
     return { text: () => figuresText(figures), json: { tag, ...figures } }
   } finally {
     agent.destroy()

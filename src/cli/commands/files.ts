@@ -1,63 +1,66 @@
+import { Readable } from 'node:stream'
 import { escapeLine } from '../../base/control-characters.ts'
 import { limits } from '../../base/limits.ts'
-import { systemClock } from '../../runtime/clock.ts'
-import { systemRandom } from '../../runtime/random.ts'
-import { systemTimers } from '../../runtime/timers.ts'
-import { ApiClient } from '../api-client.ts'
-import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
-import { explainError } from '../files/explain-error.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
+import { addressPath, type Downloaded, download, type Listing, listingOf } from '../files/download.ts'
+import { type FilesNode, type NamedFilesNode, onFilesNode } from '../files/files-node.ts'
 import { FolderForm } from '../files/form.ts'
 import { websiteOf, websiteText } from '../files/website.ts'
+import type { Upload } from '../node-client.ts'
 import type { Result } from '../output.ts'
-import { progressBar, progressLine } from '../progress.ts'
+import { progressBar, withProgress } from '../progress.ts'
+
+const { clock, random } = systemRuntime
 
 /** Uploads a file, or a folder recursively. */
-export async function addFiles(node: string, path: string): Promise<Result> {
-  const form = new FolderForm(path, systemRandom)
+export async function addFiles(named: NamedFilesNode, path: string): Promise<Result> {
+  const form = new FolderForm(path, random)
   const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
-  const cid = await upload(await ApiClient.connect(node, systemTimers), form, bytes)
+  const cid = await withProgress(clock, (show) => {
+    const stream = (): Readable => form.stream((sent) => show(progressBar(sent, bytes)))
+    const upload: Upload = { type: form.type, length: form.length, stream }
+    return onFilesNode(named, systemRuntime, (node) =>
+      node.text({ method: 'POST', path: form.isFolder ? '?directory=true' : '', upload }),
+    )
+  })
   return { text: () => cid, json: { cid, files: form.files.length, bytes } }
 }
 
-async function upload(client: ApiClient, form: FolderForm, bytes: number): Promise<string> {
-  const progress = progressLine(systemClock)
-  try {
-    return await client.text(`/api/v2/files${form.isFolder ? '?directory=true' : ''}`, {
-      method: 'POST',
-      headers: { 'content-type': form.type, 'content-length': form.length },
-      body: form.stream((sent) => progress.update(progressBar(sent, bytes))),
-    })
-  } finally {
-    progress.end()
-  }
+/** Downloads a file, or a directory recursively. */
+export async function getFiles(named: NamedFilesNode, address: string, option: string | undefined): Promise<Result> {
+  const target = option ?? address.split('/').findLast((part) => part !== '') ?? '-'
+  const { files, bytes } = await withProgress(clock, (show) => {
+    // On a terminal the bar would be in the middle of the content.
+    const progress = (done: Downloaded): void =>
+      target === '-' && process.stdout.isTTY ? undefined : show(gotText(done))
+    return onFilesNode(named, systemRuntime, (node) => download(node, address, target, progress))
+  })
+  const text = target === '-' ? '' : `Wrote ${files} files with ${bytes} bytes to ${target}.`
+  return { text: () => text, json: { target, files, bytes } }
 }
 
-/** Downloads a file, or a directory recursively. */
-export async function getFiles(node: string, address: string, option: string | undefined): Promise<Result> {
-  const client = await ApiClient.connect(node, systemTimers)
-  const target = option ?? address.split('/').findLast((part) => part !== '') ?? '-'
-  const progress = progressLine(systemClock)
-  const done = { files: 0, bytes: 0 }
-  try {
-    await download(client, address, target, done, ({ files, bytes }) =>
-      progress.update(`${files} files, ${bytes} bytes`),
-    )
-  } finally {
-    progress.end()
-  }
-  const text = target === '-' ? '' : `Wrote ${done.files} files with ${done.bytes} bytes to ${target}.`
-  return { text: () => text, json: { target, ...done } }
+function gotText({ files, bytes, all }: Downloaded): string {
+  return all === undefined ? `${files} files, ${bytes} bytes` : progressBar(bytes, all)
 }
+
+/** Stands for all names and uploads, where a node follows. */
+const everything = '/'
 
 /** Lists names and unnamed uploads, or the entries of a directory. */
-export async function listFiles(node: string, address: string | undefined): Promise<Result> {
-  const client = await ApiClient.connect(node, systemTimers)
-  if (address === undefined) {
-    const { names, uploads } = await client.json<StoredFiles>(await client.get('/api/v2/files?uploads=true'))
-    const unnamed = uploads.map((upload) => ({ name: null, ...upload }))
-    return { text: () => storedText(names, unnamed), json: [...names, ...unnamed] }
-  }
-  const listing: Listing | undefined = await listingOf(client, address)
+export async function listFiles(named: NamedFilesNode, address = everything): Promise<Result> {
+  return await onFilesNode(named, systemRuntime, async (node) =>
+    address === everything ? await listStored(node) : await listDirectory(node, address),
+  )
+}
+
+async function listStored(node: FilesNode): Promise<Result> {
+  const { names, uploads } = await node.json<StoredFiles>(await node.stream({ method: 'GET', path: '?uploads=true' }))
+  const unnamed = uploads.map((upload) => ({ name: null, ...upload }))
+  return { text: () => storedText(names, unnamed), json: [...names, ...unnamed] }
+}
+
+async function listDirectory(node: FilesNode, address: string): Promise<Result> {
+  const listing: Listing | undefined = await listingOf(node, address)
   if (listing === undefined) return { text: () => `${address} is a file.`, json: null }
   const { children } = listing.directory
   return { text: () => table(children), json: children }
@@ -94,23 +97,27 @@ function table(entries: readonly Entry[]): string {
   return entries.map(({ cid }, i) => `${names[i]?.padEnd(width)}  ${sizes[i]?.padStart(sizeWidth)}  ${cid}`).join('\n')
 }
 
-export async function nameFiles(node: string, name: string, cid: string): Promise<Result> {
-  const client = await ApiClient.connect(node, systemTimers)
-  const headers = { 'content-length': Buffer.byteLength(cid) }
-  const before = await explainError(client.text(addressPath(name), { method: 'PUT', headers, body: cid }), {
+export async function nameFiles(named: NamedFilesNode, name: string, cid: string): Promise<Result> {
+  const explained = {
     ERR_METHOD_NOT_ALLOWED: `${invalidName(name)} Or '${cid}' is not a content identifier: \`shoal files add\` prints one.`,
-  })
+  }
+  const upload: Upload = { type: 'text/plain', length: Buffer.byteLength(cid), stream: () => Readable.from([cid]) }
+  const { before, place } = await onFilesNode(named, systemRuntime, async (node) => ({
+    before: await node.text({ method: 'PUT', path: addressPath(name), upload, explained }),
+    place: await node.websites(),
+  }))
   const text = before === '' ? `${name} is bound to ${cid}.` : `${name} is bound to ${cid}; before, to ${before}.`
-  const url = websiteOf(client.base, name) ?? null
-  const line = websiteText(client.base, name)
-  return { text: () => `${text}\n${line}`, json: { name, cid, before: before || null, url } }
+  return {
+    text: () => `${text}\n${websiteText(place, name)}`,
+    json: { name, cid, before: before || null, url: websiteOf(place, name) ?? null },
+  }
 }
 
-export async function unnameFiles(node: string, name: string): Promise<Result> {
-  const client = await ApiClient.connect(node, systemTimers)
-  const before = await explainError(client.text(addressPath(name), { method: 'DELETE' }), {
-    ERR_METHOD_NOT_ALLOWED: invalidName(name),
-  })
+export async function unnameFiles(named: NamedFilesNode, name: string): Promise<Result> {
+  const explained = { ERR_METHOD_NOT_ALLOWED: invalidName(name) }
+  const before = await onFilesNode(named, systemRuntime, (node) =>
+    node.text({ method: 'DELETE', path: addressPath(name), explained }),
+  )
   const text = before === '' ? `There was no name ${name}.` : `Removed the name ${name}; it was bound to ${before}.`
   return { text: () => text, json: { name, before: before || null } }
 }
@@ -120,13 +127,11 @@ function invalidName(name: string): string {
 }
 
 /** Removes an upload. Its content stays while it has a name. */
-export async function removeFiles(node: string, cid: string): Promise<Result> {
-  const client = await ApiClient.connect(node, systemTimers)
-  const body = JSON.stringify({ cid })
-  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-  await explainError(client.text('/api/v2/files/remove', { method: 'POST', headers, body }), {
-    ERR_NOT_FOUND: `There is no upload ${cid}, or it was already removed.`,
-  })
+export async function removeFiles(named: NamedFilesNode, cid: string): Promise<Result> {
+  const explained = { ERR_NOT_FOUND: `There is no upload ${cid}, or it was already removed.` }
+  await onFilesNode(named, systemRuntime, (node) =>
+    node.text({ method: 'POST', path: '/remove', body: { cid }, explained }),
+  )
   return {
     text: () => `Removed the upload ${cid} from all nodes. Its content stays while it has a name.`,
     json: { cid },

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { formatStreamId, publicKeyOf, type StreamId } from '../../identity/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { Settings } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase, SqliteEventStore, topicFile } from '../../store/index.ts'
-import { onNodeOrFolder } from '../node-or-folder.ts'
+import { type NamedNode, nodeArgument, onNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
-import { quoted } from '../quoted.ts'
 
 interface Forgotten {
   readonly stream: string
@@ -14,13 +12,13 @@ interface Forgotten {
 }
 
 /** Removes the events of a stream of another node, from a node that may be running or stopped. */
-export async function forgetStream(folder: string, stream: StreamId): Promise<Result> {
+export async function forgetStream(named: NamedNode, stream: StreamId): Promise<Result> {
   const id = formatStreamId(stream)
-  const check = `shoal store stats --working-dir ${quoted(resolve(folder))}`
-  const { forgotten } = await onNodeOrFolder<Forgotten>(folder, systemRuntime, {
+  const check = `shoal store stats ${nodeArgument(named)}`
+  const { forgotten } = await onNode<Forgotten>(named, systemRuntime, {
     running: (node) =>
       node.request({ method: 'POST', path: '/store/forget-stream', body: { stream: id }, isLong: true, check }),
-    stopped: async () => ({ stream: id, forgotten: await forgetInFolder(folder, stream) }),
+    stopped: async (folder) => ({ stream: id, forgotten: await forgetInFolder(folder, stream) }),
   })
   const text = forgotten
     ? `Removed all events of the stream ${id}. They come back if another node of the swarm has them.`

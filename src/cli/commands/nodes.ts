@@ -1,7 +1,7 @@
 import type { Inspected } from '../../admin/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { type Asked, askAll, notAnsweredText } from '../hosts.ts'
-import { type NamedNode, onRunningNode } from '../on-node.ts'
+import { type NamedNode, nodeArgument, onRunningNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { table } from '../table.ts'
 import { inspectText } from './inspect-text.ts'
@@ -45,6 +45,29 @@ export async function inspectNode(named: NamedNode): Promise<Result> {
     node.request<Inspected>({ method: 'GET', path: '/node/inspect' }),
   )
   return { text: () => inspectText(inspected), json: inspected }
+}
+
+interface NodeHealth extends Pick<NodeDescription, 'nodeId' | 'displayName'> {
+  readonly phase: string
+  /** Why it is not ready; empty when it is. */
+  readonly problems: readonly { readonly component: string; readonly state: string; readonly detail?: string }[]
+}
+
+/** The readiness of a node. The result is that of a failed command when it is not ready. */
+export async function nodeHealth(named: NamedNode): Promise<Result> {
+  const { nodeId, displayName, phase, problems } = await onRunningNode(named, systemRuntime, (node) =>
+    node.request<NodeHealth>({ method: 'GET', path: '/node' }),
+  )
+  const ready = problems.length === 0
+  const reasons = problems.map(
+    ({ component, state, detail }) => `  ${component} ${state}${detail ? `: ${detail}` : ''}`,
+  )
+  return {
+    text: () => [`${displayName} (${nodeId}) is ${phase}, ${ready ? 'ready' : 'not ready'}`, ...reasons].join('\n'),
+    json: { nodeId, displayName, phase, ready, problems },
+    failed: !ready,
+    note: ready ? undefined : `Next: shoal doctor ${nodeArgument(named)}`,
+  }
 }
 
 export async function shutDownNode(named: NamedNode): Promise<Result> {

@@ -22,11 +22,11 @@ import { errorOf } from '../api-client.ts'
 import { inStoppedFolder } from '../node-or-folder.ts'
 import { folderOfNode, type NamedNode, onNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
-import { progressBar, progressLine } from '../progress.ts'
+import { progressBar, withProgress } from '../progress.ts'
 
 /** Verifies identity, settings and every topic, byte by byte. Fails with a list of all damage. */
 export async function verifyStore(named: NamedNode): Promise<Result> {
-  const { problems, reports } = await withProgress((progress) =>
+  const { problems, reports } = await withSteps((progress) =>
     onNode<Verified>(named, systemRuntime, {
       running: async (node) =>
         await endOf(await node.stream({ method: 'POST', path: '/store/verify', isLong: true }), progress),
@@ -49,7 +49,7 @@ interface BackedUp {
 /** Backs up a node to a new data folder: on the machine of the node, if that is another one. */
 export async function backupStore(named: NamedNode, target: string): Promise<Result> {
   const path = folderOfNode(named) !== undefined ? resolve(target) : target
-  const copied = await withProgress((progress) =>
+  const copied = await withSteps((progress) =>
     onNode<BackedUp>(named, systemRuntime, {
       running: async (node) => {
         const sent = { method: 'POST', path: '/store/backup', body: { target: path }, isLong: true } as const
@@ -89,14 +89,9 @@ async function endOf<T>(response: Readable, progress: FolderProgress): Promise<T
   throw failure('ERR_NODE_UNREACHABLE', { cause: 'the answer ended before the result' })
 }
 
-/** Shows progress on a terminal. */
-async function withProgress<T>(work: (progress: FolderProgress) => Promise<T>): Promise<T> {
-  const line = progressLine(systemClock)
-  try {
-    return await work(({ text, done, all }) => line.update(`${progressBar(done, all)}  ${text}`))
-  } finally {
-    line.end()
-  }
+/** Shows the steps of a job on a terminal. */
+function withSteps<T>(work: (progress: FolderProgress) => Promise<T>): Promise<T> {
+  return withProgress(systemClock, (show) => work(({ text, done, all }) => show(`${progressBar(done, all)}  ${text}`)))
 }
 
 function verifyText(report: TopicReport): string {

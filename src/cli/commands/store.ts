@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { acceptRestoredTopics, type BlockStats, folderStats, type TopicStats } from '../../store/index.ts'
-import { inStoppedFolder, onNodeOrFolder } from '../node-or-folder.ts'
+import { inStoppedFolder } from '../node-or-folder.ts'
 import { type NamedNode, onNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 
@@ -36,10 +36,10 @@ function filesText({ fileBytes, blocks, bytes, cachedBlocks, cachedBytes, names,
  * Accepts a restored backup: its node continues its streams, even if other nodes have newer events of it. Does not lock
  * the data folder, since the node may be starting, and waiting for it.
  */
-export async function acceptRestored(folder: string): Promise<Result> {
-  const { accepted } = await onNodeOrFolder<{ accepted: number }>(folder, systemRuntime, {
+export async function acceptRestored(named: NamedNode): Promise<Result> {
+  const { accepted } = await onNode<{ accepted: number }>(named, systemRuntime, {
     running: (node) => node.request({ method: 'POST', path: '/store/accept-restored' }),
-    stopped: async () => ({ accepted: acceptRestoredTopics(resolve(folder)) }),
+    stopped: async (folder) => ({ accepted: acceptRestoredTopics(resolve(folder)) }),
   })
   const text =
     accepted === 0

@@ -1,11 +1,11 @@
-import { createWriteStream, existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { join, resolve, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { ShoalError } from '../../base/errors.ts'
+import { messageOf, ShoalError } from '../../base/errors.ts'
 import { makeFolders } from '../../store/index.ts'
-import type { ApiClient } from '../api-client.ts'
-import { explainError } from './explain-error.ts'
+import { closedEarly, type FilesNode } from './files-node.ts'
 
 export interface Listing {
   readonly directory: {
@@ -19,54 +19,91 @@ export interface Listing {
 export interface Downloaded {
   files: number
   bytes: number
+  /** The bytes of all files together; undefined for a directory. */
+  all: number | undefined
 }
 
 /** Names in a directory are untrusted: these would escape the target folder (path traversal). */
 const unwritable = sep === '/' ? /^\.{0,2}$|[/\0]/ : /^\.{0,2}$|[/\\:\0]/
 
-const asJson = { headers: { accept: 'application/json' } }
-
-/** The API path of an address: a content identifier or name, and a path below it. */
+/** The path of an address below `/files`: a content identifier or name, and a path below it. */
 export function addressPath(address: string): string {
-  return `/api/v2/files/${address.split('/').map(encodeURIComponent).join('/')}`
+  return `/${address.split('/').map(encodeURIComponent).join('/')}`
 }
 
 /** Requests the content at an address. */
-function fetchAddress(client: ApiClient, address: string): Promise<IncomingMessage> {
+function fetchAddress(node: FilesNode, address: string): Promise<IncomingMessage> {
   const [root = ''] = address.split('/')
   if (root === '')
     throw new ShoalError('ERR_INVALID_INPUT', `\`${address}\` does not begin with a name or a content identifier`)
-  return explainError(client.get(addressPath(address), asJson), {
+  const explained = {
     ERR_METHOD_NOT_ALLOWED: `There is no name '${root}', and it is not a content identifier. \`shoal files ls\` lists all names.`,
     ERR_NOT_FOUND: `There is nothing at '${address}', or it is not on this node.`,
-  })
+  }
+  return node.stream({ method: 'GET', path: addressPath(address), explained })
 }
 
 /** The listing of a directory; nothing for a file. */
-export async function listingOf(client: ApiClient, address: string): Promise<Listing | undefined> {
-  const response = await fetchAddress(client, address)
-  if (!isFile(response)) return await client.json<Listing>(response)
+export async function listingOf(node: FilesNode, address: string): Promise<Listing | undefined> {
+  const response = await fetchAddress(node, address)
+  if (!isFile(response)) return await node.json<Listing>(response)
   response.destroy()
   return undefined
 }
 
 /** Downloads a file, or a directory recursively, to a target that must not exist. */
 export async function download(
-  client: ApiClient,
+  node: FilesNode,
+  address: string,
+  target: string,
+  progress: (done: Downloaded) => void,
+): Promise<Downloaded> {
+  const response = await fetchAddress(node, address)
+  const done: Downloaded = { files: 0, bytes: 0, all: undefined }
+  if (isFile(response)) {
+    done.all = Number(response.headers['content-length'])
+    await saveFile(response, address, target, done, progress)
+  } else await saveFolder(node, await node.json<Listing>(response), address, target, done, progress)
+  return done
+}
+
+async function saveFile(
+  response: IncomingMessage,
   address: string,
   target: string,
   done: Downloaded,
   progress: (done: Downloaded) => void,
 ): Promise<void> {
-  const response = await fetchAddress(client, address)
-  if (isFile(response)) {
-    await pipeline(response, target === '-' ? process.stdout : newFile(target), { end: target !== '-' })
-    done.files++
-    done.bytes += Number(response.headers['content-length'])
-    progress(done)
-    return
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    try {
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        done.bytes += chunk.length
+        progress(done)
+        yield chunk
+      }
+    } catch (error) {
+      throw closedEarly(address, messageOf(error))
+    }
   }
-  const { directory } = await client.json<Listing>(response)
+  const output = target === '-' ? process.stdout : await newFile(target)
+  try {
+    await pipeline(counted, output, { end: target !== '-' })
+  } catch (error) {
+    // A part of a file would look like the whole.
+    if (target !== '-') rmSync(target, { force: true })
+    throw error instanceof ShoalError ? error : cannotWrite(target, error)
+  }
+  done.files++
+}
+
+async function saveFolder(
+  node: FilesNode,
+  { directory }: Listing,
+  address: string,
+  target: string,
+  done: Downloaded,
+  progress: (done: Downloaded) => void,
+): Promise<void> {
   if (target === '-') throw new ShoalError('ERR_INVALID_INPUT', `${address} is a directory; name a folder for it`)
   if (existsSync(target)) throw alreadyExists(target)
   newFolder(target)
@@ -74,7 +111,10 @@ export async function download(
     if (unwritable.test(name))
       throw new ShoalError('ERR_IO', `\`${address}\` has an entry named '${name}', which cannot be written`)
     // By CID: the name may have been bound to other content meanwhile.
-    await download(client, `${directory.cid}/${name}`, join(target, name), done, progress)
+    const entry = `${directory.cid}/${name}`
+    const response = await fetchAddress(node, entry)
+    if (isFile(response)) await saveFile(response, entry, join(target, name), done, progress)
+    else await saveFolder(node, await node.json<Listing>(response), entry, join(target, name), done, progress)
   }
 }
 
@@ -83,17 +123,25 @@ function isFile({ headers }: IncomingMessage): boolean {
   return headers.etag !== undefined
 }
 
-function newFile(target: string): NodeJS.WritableStream {
+async function newFile(target: string): Promise<NodeJS.WritableStream> {
   if (existsSync(target)) throw alreadyExists(target)
-  return createWriteStream(target, { flags: 'wx' })
+  try {
+    return (await open(target, 'wx')).createWriteStream()
+  } catch (error) {
+    throw cannotWrite(target, error)
+  }
 }
 
 function newFolder(target: string): void {
   try {
     makeFolders(resolve(target))
   } catch (error) {
-    throw new ShoalError('ERR_IO', `cannot create \`${target}\``, { cause: error })
+    throw cannotWrite(target, error)
   }
+}
+
+function cannotWrite(target: string, error: unknown): ShoalError {
+  return new ShoalError('ERR_IO', `cannot write \`${target}\``, { cause: error })
 }
 
 function alreadyExists(target: string): ShoalError {

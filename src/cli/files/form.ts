@@ -52,8 +52,7 @@ export class FolderForm {
     for (const file of this.files) {
       yield this.#head(file)
       let size = 0
-      for await (const chunk of createReadStream(file.file, { highWaterMark: format.fileChunkBytes })) {
-        const read = chunk as Buffer
+      for await (const read of readAll(file.file)) {
         size += read.length
         if (size > file.size) break
         bytes += read.length
@@ -74,6 +73,14 @@ export class FolderForm {
 
   get #end(): Buffer {
     return Buffer.from(`--${this.#boundary}--\r\n`)
+  }
+}
+
+async function* readAll(file: string): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(file, { highWaterMark: format.fileChunkBytes }) as AsyncIterable<Buffer>
+  } catch (error) {
+    throw new ShoalError('ERR_IO', `cannot read \`${file}\``, { cause: error })
   }
 }
 

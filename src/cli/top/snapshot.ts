@@ -1,8 +1,8 @@
 import type { Inspected } from '../../admin/index.ts'
 import { nodeIdOf, parsePeerId } from '../../identity/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
-import type { NodeClient } from '../control-client.ts'
 import type { MetricsText } from '../metrics-text.ts'
+import type { NodeClient } from '../node-client.ts'
 import { readMetrics } from '../node-metrics.ts'
 
 /** A node at one moment. Counters only grow, unless the node was restarted. */

@@ -27,6 +27,7 @@ test('bash completes commands, options and their values', async () => {
   assert.ok((await completed('')).includes('doctor'))
   assert.deepEqual(await completed('ev'), ['events'])
   assert.deepEqual(await completed('complete', 'f'), ['fish'])
+  assert.deepEqual(await completed('nodes', 'h'), ['health'])
   assert.deepEqual(await completed('settings', 'local', 'i'), ['init'])
   assert.deepEqual(await completed('settings', 'get', '--no'), ['--no-defaults'])
   assert.deepEqual(await completed('--json', 'events', 'q'), ['query'])
