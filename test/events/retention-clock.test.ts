@@ -139,3 +139,28 @@ test('what the clock shows is saved every ten minutes at most, and at once when 
   await events.prune()
   assert.equal(saved, 7)
 })
+
+test('a clock that is set while events are pruned removes nothing early', async () => {
+  const world = new World()
+  const setMeanwhile: Partial<typeof world.store> = {
+    chunkSizes: async (stream) => {
+      set(world, year)
+      return await world.store.chunkSizes(stream)
+    },
+  }
+  const store = new Proxy(world.store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(name in setMeanwhile ? setMeanwhile : target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const events = await world.open({ routes, streams }, store)
+  await publish(events, 1024, 'logs')
+  await events.prune()
+  await events.prune()
+  assert.equal(await world.firstOf(logs), 0)
+  assert.ok(
+    world.log.some((line) => line.includes('the clock was set by')),
+    'it was set',
+  )
+})

@@ -16,6 +16,14 @@ export interface ClockWatchOptions {
   readonly clockDoubted?: ((detail: string | undefined) => void) | undefined
 }
 
+/** The clock at one moment. */
+export interface CheckedClock {
+  /** The wall clock, in microseconds since the Unix epoch. */
+  readonly now: number
+  /** Whether the ages of events are known. */
+  readonly isTrusted: boolean
+}
+
 /** Watches the clocks of a node, remembers in the store what they have shown, and reports doubts about them. */
 export class ClockWatch {
   readonly #store: EventStore
@@ -49,18 +57,20 @@ export class ClockWatch {
   }
 
   /**
-   * Returns whether the ages of events are known. Reports a doubt and a change of the clock.
+   * Reports a doubt and a change of the clock. Ages are known by the reading that is returned: the clock may be set again
+   * at once.
    * @param ages the limits of ages that are set, in seconds
    */
-  check(ages: readonly number[]): boolean {
-    const { doubt, setBy } = this.#trust.check(this.#read(), this.#options.aheadOfPeers?.(), toleranceOf(ages))
+  check(ages: readonly number[]): CheckedClock {
+    const reading = this.#read()
+    const { doubt, setBy } = this.#trust.check(reading, this.#options.aheadOfPeers?.(), toleranceOf(ages))
     this.#isSet ||= setBy !== undefined
     if (setBy !== undefined && ages.length > 0)
       this.#options.log.warn(
         `the clock was set by ${Math.round(setBy / 1e6)} seconds: the ages of events are counted without that`,
       )
     this.#report(ages.length > 0 ? doubt : undefined)
-    return doubt === undefined
+    return { now: reading.wall, isTrusted: doubt === undefined }
   }
 
   /** Remembers what the clock shows, if that is due: at once when it was set, otherwise rarely, since it is a commit. */

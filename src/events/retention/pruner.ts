@@ -46,16 +46,16 @@ export class Pruner {
 
   /** Prunes all streams once. A failure in one of them is thrown after the others were pruned. */
   async run(): Promise<void> {
-    const isClockTrusted = this.#clockWatch.check(this.#ages)
+    const { now, isTrusted } = this.#clockWatch.check(this.#ages)
     let failed = await this.#unlessStopped('what the clock shows', () => this.#clockWatch.save(this.#ages))
     const own = (await this.#store.streams()).filter((stream) => stream.own)
     failed ??= await this.#keepFrozenFacts(own)
     for (const [name, { maxAgeSeconds, ...others }] of this.#limits) {
       const stream = own.find(({ key }) => key.number === this.#names.numbers.get(name))
       if (stream === undefined) continue
-      const kept = isClockTrusted && maxAgeSeconds !== undefined ? { ...others, maxAgeSeconds } : others
+      const kept = isTrusted && maxAgeSeconds !== undefined ? { ...others, maxAgeSeconds } : others
       try {
-        await this.#prune(name, stream, kept)
+        await this.#prune(name, stream, { kept, now })
       } catch (error) {
         if (this.#stopped) return
         failed ??= new Error(`stream '${name}': ${messageOf(error)}`, { cause: error })
@@ -93,11 +93,15 @@ export class Pruner {
     return [...this.#limits.values()].flatMap(({ maxAgeSeconds }) => maxAgeSeconds ?? [])
   }
 
-  async #prune(name: string, stream: StreamStatus, kept: Retention): Promise<void> {
+  async #prune(
+    name: string,
+    stream: StreamStatus,
+    { kept, now }: { readonly kept: Retention; readonly now: number },
+  ): Promise<void> {
     const { number } = stream
     const chunks = await this.#store.chunkSizes(number)
-    const bounds = boundsOf(chunks, kept, this.#clock.now())
-    const isBefore: IsBefore = (chunk, from, time) => this.#isBefore(number, chunk, { from, time, now: bounds.now })
+    const bounds = boundsOf(chunks, kept, now)
+    const isBefore: IsBefore = (chunk, from, time) => this.#isBefore(number, chunk, { from, time, now })
     const end = await prunable(chunks, kept, bounds, isBefore)
     const whole = chunks.filter((chunk) => chunk.end <= end)
     if (whole.length > 0) {
