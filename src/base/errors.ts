@@ -144,6 +144,11 @@ export const errorTable = {
     when: 'a defect of shoal, in a command',
   },
   ERR_INVALID_INPUT: { status: 400, text: '<cause>', when: 'an invalid argument' },
+  ERR_AQL_ERROR: {
+    status: 400,
+    text: '<cause>',
+    when: 'a query that fails while it runs, in a command; over HTTP that is `ERR_BAD_REQUEST`',
+  },
   ERR_IO: { status: 500, text: '<cause>', when: 'an I/O error of a file, folder or the network; a data folder in use' },
   ERR_UNSUPPORTED: {
     status: 501,

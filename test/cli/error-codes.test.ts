@@ -7,6 +7,7 @@ import { initLocal } from '../../src/cli/commands/settings.ts'
 import { errorJson, exitCodes, report } from '../../src/cli/output.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { Journey } from '../support/journey.ts'
+import { shoal } from '../support/process.ts'
 import { RunningNode } from '../support/running-node.ts'
 
 /** A private key of another user, which the node does not know. */
@@ -18,7 +19,12 @@ const unused: Readonly<Record<string, string>> = {
   ERR_SETTINGS_INVALID_SCHEMA: 'the schema is part of the program',
   ERR_SETTINGS_UNKNOWN_SCOPE: 'the schema covers all scopes: others are not found, or fail validation',
   ERR_SETTINGS_INVALID_AT_SCOPE: 'stored settings that are not valid any more are replaced by the revision before them',
-  ERR_AQL_ERROR: 'an error at run time is a diagnostic of the result, which does not change the exit code',
+}
+
+/** The text before the message of an error, for people. */
+function startOf(code: ErrorCode): string {
+  if (code === 'ERR_AQL_ERROR') return '[AQL_ERROR]: '
+  return `[${code}]${code === 'ERR_IO' || code === 'ERR_UNSUPPORTED' ? ':' : ''} Error: `
 }
 
 test('each error of the specification has its code, its text and the exit code 1', async (t) => {
@@ -76,8 +82,7 @@ test('each error of the specification has its code, its text and the exit code 1
   ]
   for (const [code, message, args, env] of rows) {
     const ended = await journey.run(args, '', env)
-    const colon = code === 'ERR_IO' || code === 'ERR_UNSUPPORTED' ? ':' : ''
-    const start = `[${code}]${colon} Error: `
+    const start = startOf(code)
     assert.deepEqual([ended.code, ended.stdout, ended.stderr.slice(0, start.length)], [1, '', start], ended.stderr)
     const [text = ''] = ended.stderr.slice(start.length).trimEnd().split('\nNext: ')
     assert.match(text, message)
@@ -89,6 +94,27 @@ test('each error of the specification has its code, its text and the exit code 1
   for (const code of Object.keys(unused)) assert.ok(!Object.hasOwn(errorTable, code), code)
 })
 
+test('a query that fails while it runs ends with ERR_AQL_ERROR, after its results', async (t) => {
+  const { folder } = await RunningNode.start(t, join(new Journey(t).folder, 'data'))
+  const failing = 'FEATURES(interpolation) FROM `{1/0}`'
+  const diagnostic = '{"type":"diagnostic","severity":"error","message":"division by zero"}\n'
+  const last = '{"code":"ERR_AQL_ERROR","message":"division by zero"}\n'
+  const refused = (command: string): string => `[AQL_ERROR]: division by zero\nNext: shoal ${command} --help\n`
+  const cases: readonly (readonly [command: string, args: readonly string[], shown: string])[] = [
+    ['events query', [folder, failing], 'Error: division by zero\n'],
+    ['aql run', [failing, '--events', '/dev/null'], diagnostic],
+  ]
+  for (const [command, args, shown] of cases) {
+    const words = [...command.split(' '), ...args]
+    const [human, machine] = [await shoal(t, words), await shoal(t, [...words, '--json'])]
+    assert.deepEqual([human.code, human.stdout, human.stderr], [1, shown, refused(command)])
+    assert.deepEqual([machine.code, machine.stdout, machine.stderr], [1, diagnostic + last, ''])
+  }
+  const redact = ['events', 'redact', folder, '--query', failing]
+  const { code, stderr } = await shoal(t, redact)
+  assert.deepEqual([code, stderr], [1, `Error: division by zero\n${refused('events redact')}`])
+})
+
 test('every error ends a command with exit code 1, with its code in both modes of output', async (t) => {
   const write = t.mock.method(process.stderr, 'write', (_text: string, done: () => void) => {
     done()
@@ -97,7 +123,7 @@ test('every error ends a command with exit code 1, with its code in both modes o
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
     const thrown = new ShoalError(code, 'why')
     assert.equal(await report(false, () => Promise.reject(thrown)), exitCodes.failed)
-    assert.match(String(write.mock.calls.at(-1)?.arguments[0]), new RegExp(`^\\[${code}\\]:? Error: why\n$`))
+    assert.equal(String(write.mock.calls.at(-1)?.arguments[0]), `${startOf(code)}why\n`)
     assert.deepEqual(JSON.parse(errorJson(thrown)), { code, message: 'why' })
   }
   assert.equal(await report(false, () => Promise.reject(new TypeError('defect'))), exitCodes.failed)
