@@ -26,6 +26,13 @@ export function settingsCommand(finish: Finish): Command {
     leaf('schema', 'print the JSON schema of the settings')
       .argument('[node]', `${nodeHelp}; without one the schema of this command is printed`)
       .addOption(identity())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings schema', 'of this version of shoal'],
+          ['shoal settings schema press7.local', 'of the node on another machine, with your user key'],
+        ),
+      )
       .action(
         done(finish, async (options, node) =>
           node === undefined
@@ -114,6 +121,13 @@ function localCommand(finish: Finish): Command {
       .argument('<scope>', scopeHelp, parseScope)
       .option('--no-defaults', 'without default values')
       .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings local get /', 'all settings, with defaults'],
+          ['shoal settings local get /swarm/topic --json', 'one value, as JSON'],
+        ),
+      )
       .action(
         done(finish, async (options, scope) =>
           (await commands()).getLocal(folderOf(options), scope as Scope, options['defaults'] !== false),
@@ -125,6 +139,13 @@ function localCommand(finish: Finish): Command {
       .argument('<scope>', scopeHelp, parseScope)
       .argument('<value>', valueHelp)
       .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings local set /swarm/topic hall-3', 'used by the next start'],
+          ['shoal settings local set / @settings.yml', 'everything, from a file'],
+        ),
+      )
       .action(
         done(finish, async (options, scope, value) =>
           (await commands()).setLocal(folderOf(options), scope as Scope, String(value)),
@@ -135,12 +156,14 @@ function localCommand(finish: Finish): Command {
     leaf('unset', 'reset the settings at a scope to their defaults')
       .argument('<scope>', scopeHelp, parseScope)
       .addOption(workingDir())
+      .addHelpText('after', examples(['shoal settings local unset /swarm/topic', 'back to the default']))
       .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
   )
   local.addCommand(
     leaf('rollback', 'restore an earlier revision, for example when the newest one is damaged')
       .argument('<revision>', revisionHelp)
       .addOption(workingDir())
+      .addHelpText('after', examples(['shoal settings local rollback 3', 'store revision 3 again, as the newest one']))
       .action(
         done(finish, async (options, revision) =>
           (await commands()).rollbackLocal(folderOf(options), String(revision)),
@@ -151,6 +174,13 @@ function localCommand(finish: Finish): Command {
     leaf('init', 'create a data folder with default settings')
       .option('--fail-on-existing', 'fail if the data folder exists')
       .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings local init', 'in ./shoal-data'],
+          ['shoal settings local init --working-dir /var/lib/shoal --fail-on-existing', 'for scripts'],
+        ),
+      )
       .action(
         done(finish, async (options) =>
           (await commands()).initLocal(folderOf(options), options['failOnExisting'] === true),

@@ -28,7 +28,7 @@ export function storeCommand(finish: Finish): Command {
         'after',
         examples(
           ['shoal store stats', 'of the node in ./shoal-data'],
-          ['shoal store stats --json | jq .result[].events', 'the number of events of each topic'],
+          ["shoal store stats --json | jq '.result[].events'", 'the number of events of each topic'],
         ),
       )
       .action(done(finish, async (options, node) => (await commands()).storeStats(namedNode(options, node)))),
@@ -71,7 +71,10 @@ export function storeCommand(finish: Finish): Command {
       .addOption(workingDir())
       .addHelpText(
         'after',
-        examples(['shoal store forget-stream QJ5s…-0', 'remove stream 0 of that node, for example after a fork']),
+        examples([
+          'shoal store forget-stream DKSzBkzUGMQkjEUpoFaaldC1ZdHJkGHNzsRTS5E1pKI-0',
+          'for example after a fork',
+        ]),
       )
       .action(
         done(finish, async (options, stream) =>
