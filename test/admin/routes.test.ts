@@ -23,9 +23,12 @@ test('the node says what it is', async (t) => {
   const { node, folder, ask } = await started(t)
   const { status, body } = await ask('GET', '/node')
   assert.equal(status, 200)
-  const { startedIso, startedUnix, version, ...rest } = body
+  const { startedIso, startedUnix, uptime, version, ...rest } = body
   assert.match(startedIso, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/)
   assert.equal(Date.parse(startedIso), startedUnix * 1000)
+  assert.deepEqual(Object.keys(uptime), ['secs', 'nanos'])
+  const { uptime: later } = (await ask('GET', '/node')).body
+  assert.ok(later.secs * 1e9 + later.nanos > uptime.secs * 1e9 + uptime.nanos)
   assert.deepEqual(Object.keys(version), ['profile', 'target', 'version', 'gitHash'])
   const described = { nodeId: node.id, displayName: 'Default Node', pid: process.pid, dataFolder: folder }
   assert.deepEqual(rest, { ...described, cycleCount: 0, phase: 'running', problems: [] })
