@@ -43,8 +43,9 @@ export function nextCommand(code: string, message: string, { command, target }: 
     case 'ERR_SETTINGS_NOT_FOUND_AT_SCOPE':
       return 'shoal settings schema'
     case 'ERR_SETTINGS_CONFLICT':
-    case 'ERR_SETTINGS_REVISION_UNKNOWN':
       return onNode('settings get /')
+    case 'ERR_SETTINGS_REVISION_UNKNOWN':
+      return onNode('settings history')
     default:
       return `${command} --help`
   }

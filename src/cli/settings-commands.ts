@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { limits } from '../base/limits.ts'
 import { parseScope, type Scope } from '../settings/index.ts'
 import {
   done,
@@ -18,6 +19,7 @@ import type { ChangedNode } from './commands/node-settings.ts'
 const scopeHelp = 'path of a setting, like /swarm/topic; / is everything'
 const valueHelp = 'JSON or YAML; @file reads a file, @- the standard input'
 const forceHelp = 'also when it removes the last authorized user, so that the node can be claimed again'
+const dryRunHelp = 'only say what would change, and what applies at once or by a restart'
 const revisionHelp = 'number of the revision; 0 for the defaults'
 
 export function settingsCommand(finish: Finish): Command {
@@ -73,7 +75,8 @@ function nodeCommands(finish: Finish): Command[] {
       leaf('set', 'replace the settings at a scope, of a running or stopped node')
         .argument('<scope>', scopeHelp, parseScope)
         .argument('<value>', valueHelp)
-        .option('--force', forceHelp),
+        .option('--force', forceHelp)
+        .option('--dry-run', dryRunHelp),
     )
       .addHelpText(
         'after',
@@ -81,6 +84,7 @@ function nodeCommands(finish: Finish): Command[] {
           ['shoal settings set /admin/displayName Press', 'applies at once'],
           ['shoal settings set /admin/logLevels/node DEBUG', 'applies at once'],
           ['shoal settings set /eventRouting @routes.yml', 'the value is in a file'],
+          ['shoal settings set / @settings.yml --dry-run press7.local', 'what would change on another machine'],
         ),
       )
       .action(
@@ -91,7 +95,8 @@ function nodeCommands(finish: Finish): Command[] {
     onNode(
       leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node')
         .argument('<scope>', scopeHelp, parseScope)
-        .option('--force', forceHelp),
+        .option('--force', forceHelp)
+        .option('--dry-run', dryRunHelp),
     )
       .addHelpText('after', examples(['shoal settings unset /swarm/topic', 'back to the default']))
       .action(
@@ -100,9 +105,32 @@ function nodeCommands(finish: Finish): Command[] {
         ),
       ),
     onNode(
+      leaf('history', 'print the newest revisions of the settings: by whom, when, and what changed').addOption(
+        new Option('--limit <count>', `number of revisions, 1 to ${limits.revisionsShown}`)
+          .default(20)
+          .argParser(countOf),
+      ),
+    )
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings history', 'of the node in ./shoal-data, running or stopped'],
+          ['shoal settings history press7.local --limit 5 --json', 'of the node on another machine, as JSON'],
+        ),
+      )
+      .action(
+        done(finish, async (options, at) =>
+          (await import('./commands/settings-history.ts')).showHistory(
+            namedNode(options, at),
+            options['limit'] as number,
+          ),
+        ),
+      ),
+    onNode(
       leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node')
         .argument('<revision>', revisionHelp)
-        .option('--force', forceHelp),
+        .option('--force', forceHelp)
+        .option('--dry-run', dryRunHelp),
     )
       .addHelpText('after', examples(['shoal settings rollback 3', 'store revision 3 again, as the newest one']))
       .action(
@@ -191,7 +219,12 @@ function localCommand(finish: Finish): Command {
 }
 
 function changedNode(options: { readonly [name: string]: unknown }, at: unknown): ChangedNode {
-  return { ...namedNode(options, at), force: options['force'] === true }
+  return { ...namedNode(options, at), force: options['force'] === true, dryRun: options['dryRun'] === true }
+}
+
+function countOf(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= limits.revisionsShown) return Number(text)
+  throw new InvalidArgumentError(`Allowed: 1 to ${limits.revisionsShown}.`)
 }
 
 function commands(): Promise<typeof import('./commands/settings.ts')> {

@@ -75,6 +75,7 @@ test('a dry run changes nothing', async (t) => {
     settings: 'a',
     revision: 0,
     applied: { live: [], restart: ['/swarm/topic'] },
+    changes: [{ path: '/swarm/topic', before: 'default-topic', after: 'a' }],
   })
   assert.equal((await put('/swarm/topic', 7, '&dryRun=true')).status, 422)
   assert.equal(node.settings.revision, 0)
@@ -102,9 +103,24 @@ test('the history names revisions and their differences, and an earlier one can 
   assert.deepEqual(
     history.map(({ time: _, ...entry }) => entry),
     [
-      { revision: 3, origin: 'control socket, rollback to 1', changed: ['/admin/displayName'] },
-      { revision: 2, origin: 'control socket', changed: ['/admin/displayName'] },
-      { revision: 1, origin: 'control socket', changed: ['/swarm/topic'] },
+      {
+        revision: 3,
+        origin: 'control socket, rollback to 1',
+        changed: ['/admin/displayName'],
+        changes: [{ path: '/admin/displayName', before: 'b', after: 'Default Node' }],
+      },
+      {
+        revision: 2,
+        origin: 'control socket',
+        changed: ['/admin/displayName'],
+        changes: [{ path: '/admin/displayName', before: 'Default Node', after: 'b' }],
+      },
+      {
+        revision: 1,
+        origin: 'control socket',
+        changed: ['/swarm/topic'],
+        changes: [{ path: '/swarm/topic', before: 'default-topic', after: 'a' }],
+      },
     ],
   )
   assert.deepEqual(
