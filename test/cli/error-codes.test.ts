@@ -9,6 +9,7 @@ import { KeyPair } from '../../src/identity/index.ts'
 import { Journey } from '../support/journey.ts'
 import { shoal } from '../support/process.ts'
 import { RunningNode } from '../support/running-node.ts'
+import { assertNamesNextCommand } from '../support/typed-commands.ts'
 
 /** A private key of another user, which the node does not know. */
 const stranger = new KeyPair(Buffer.alloc(32, 7)).toPrivateText()
@@ -86,6 +87,7 @@ test('each error of the specification has its code, its text and the exit code 1
     assert.deepEqual([ended.code, ended.stdout, ended.stderr.slice(0, start.length)], [1, '', start], ended.stderr)
     const [text = ''] = ended.stderr.slice(start.length).trimEnd().split('\nNext: ')
     assert.match(text, message)
+    await assertNamesNextCommand(t, ended.stderr)
   }
   const usage = ['settings', 'get', 'admin', admin]
   const [human, machine] = await Promise.all([journey.run(usage), journey.run([...usage, '--json'])])

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { program } from '../../src/cli/command-line.ts'
-import { temporaryFolder } from '../support/folder.ts'
 import { shoal } from '../support/process.ts'
+import { commandsBelow, commandsTyped } from '../support/typed-commands.ts'
 
-/** All commands, hidden ones included, each with its words after `shoal`. */
-function commandsBelow(command: Command, words: readonly string[]): { command: Command; words: readonly string[] }[] {
-  return [{ command, words }, ...command.commands.flatMap((one) => commandsBelow(one, [...words, one.name()]))]
-}
-
-const all = commandsBelow(
-  program(() => {}, false),
-  [],
-)
+const all = commandsBelow(program(() => {}, false))
 const groups = all.filter(({ command }) => command.commands.length > 0)
 const leaves = all.filter(({ command }) => command.commands.length === 0)
 
@@ -38,31 +28,6 @@ function examplesIn(help: string): string[] {
   return text.split('\n').flatMap((line) => /^ {2}(\S.*?)(?: {2,}\S.*)?$/.exec(line)?.[1] ?? [])
 }
 
-/** The arguments with which a shell calls `shoal` for a command that a person types. */
-function callsOf(t: TestContext, typed: string): string[][] {
-  const folder = temporaryFolder(t)
-  writeFileSync(join(folder, 'query.aql'), 'FROM allEvents')
-  const shell =
-    'shoal() { printf "%s\\0" "$@" >> calls; printf "\\n" >> calls; }; jq() { cat; }; source() { cat "$@"; }; eval "$1"'
-  const { status, stderr } = spawnSync('bash', ['-c', shell, 'bash', typed], { cwd: folder, encoding: 'utf8' })
-  assert.deepEqual([status, stderr], [0, ''], typed)
-  const calls = readFileSync(join(folder, 'calls'), 'utf8').split('\0\n')
-  return calls.slice(0, -1).map((call) => call.split('\0'))
-}
-
-/** Parses arguments as the program does, and runs nothing. Returns the words of the command. */
-async function parsed(args: readonly string[]): Promise<string> {
-  const root = program(() => {}, true)
-  let ran = ''
-  for (const { command, words } of commandsBelow(root, []))
-    if (command.commands.length === 0)
-      command.action(() => {
-        ran = words.join(' ')
-      })
-  await root.parseAsync([...args], { from: 'user' })
-  return ran
-}
-
 test('every command has a help text, and every one that does something has examples', () => {
   assert.ok(leaves.length > 40)
   for (const { command, words } of all) {
@@ -75,9 +40,7 @@ test('every command has a help text, and every one that does something has examp
 test('every example is accepted by the program, and shows the command that it is for', async (t) => {
   for (const { command, words } of leaves) {
     const shown: string[] = []
-    for (const example of examplesIn(helpOf(command)))
-      for (const call of callsOf(t, example))
-        shown.push(await parsed(call).catch((error: Error) => assert.fail(`${example}: ${error.message}`)))
+    for (const example of examplesIn(helpOf(command))) shown.push(...(await commandsTyped(t, example)))
     // The reference system has these commands under other names.
     const name = words
       .join(' ')
