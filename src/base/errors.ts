@@ -211,7 +211,7 @@ export const errorTable = {
   ERR_SETTINGS_CONFLICT: {
     status: 409,
     text: 'The settings were changed meanwhile: the change was made for revision <expected>, and revision <revision> is in force. Nothing was changed. Read them again, and repeat the change.',
-    when: 'a change of settings with an If-Match header that names another revision than the one in force',
+    when: 'a change of settings with an If-Match header, or --if-revision, that names another revision than the one in force',
   },
   ERR_SETTINGS_REVISION_UNKNOWN: {
     status: 404,

@@ -6,7 +6,7 @@ import { request } from '../base/node-http.ts'
 import { adminSignInMessage, formatPublicKey, type KeyPair, type NodeId } from '../identity/index.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { textOf } from './answers.ts'
-import { type NodeClient, type NodeRequest, refusalOf, requestText } from './control-client.ts'
+import { ifMatch, type NodeClient, type NodeRequest, refusalOf, requestText } from './control-client.ts'
 import type { KnownNodes } from './known-nodes.ts'
 import { ConnectionLost, lostAnswer, notANode } from './lost-answer.ts'
 import type { PortAddress } from './node-address.ts'
@@ -148,6 +148,7 @@ export class AdminClient implements NodeClient {
           host: 'localhost',
           'content-length': Buffer.byteLength(text),
           ...(text !== '' && { 'content-type': 'application/json' }),
+          ...ifMatch(sent),
           ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
         },
       })

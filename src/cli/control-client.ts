@@ -29,6 +29,8 @@ export interface NodeRequest {
   readonly body?: unknown
   /** The body as JSON text, instead. */
   readonly text?: string
+  /** The revision of the settings that a change is for. */
+  readonly ifRevision?: number | undefined
   /** The answer may take long, since it depends on the size of the store. */
   readonly isLong?: boolean
   /** The command that shows whether a change was made, when the answer to it was lost. */
@@ -64,6 +66,7 @@ export class ControlClient implements NodeClient {
         host: 'localhost',
         'content-length': Buffer.byteLength(text),
         ...(text !== '' && { 'content-type': 'application/json' }),
+        ...ifMatch(sent),
       },
       agent: false,
       timeout,
@@ -142,6 +145,11 @@ export class ControlClient implements NodeClient {
 /** The body of a request. */
 export function requestText({ body, text }: NodeRequest): string {
   return text ?? (body === undefined ? '' : JSON.stringify(body))
+}
+
+/** The header with which a node refuses a change for another revision than the one in force. */
+export function ifMatch({ ifRevision }: NodeRequest): { 'if-match'?: string } {
+  return ifRevision === undefined ? {} : { 'if-match': `"${ifRevision}"` }
 }
 
 /** The error of an answer. A node does not find what it has no route for. */

@@ -43,7 +43,6 @@ export function nextCommand(code: string, message: string, { command, target }: 
     case 'ERR_SETTINGS_NOT_FOUND_AT_SCOPE':
       return 'shoal settings schema'
     case 'ERR_SETTINGS_CONFLICT':
-      return onNode('settings get /')
     case 'ERR_SETTINGS_REVISION_UNKNOWN':
       return onNode('settings history')
     default:

@@ -76,7 +76,8 @@ function nodeCommands(finish: Finish): Command[] {
         .argument('<scope>', scopeHelp, parseScope)
         .argument('<value>', valueHelp)
         .option('--force', forceHelp)
-        .option('--dry-run', dryRunHelp),
+        .option('--dry-run', dryRunHelp)
+        .addOption(ifRevision()),
     )
       .addHelpText(
         'after',
@@ -85,6 +86,7 @@ function nodeCommands(finish: Finish): Command[] {
           ['shoal settings set /admin/logLevels/node DEBUG', 'applies at once'],
           ['shoal settings set /eventRouting @routes.yml', 'the value is in a file'],
           ['shoal settings set / @settings.yml --dry-run press7.local', 'what would change on another machine'],
+          ['shoal settings set / @settings.yml --if-revision 7 press7.local', 'unless others have changed them since'],
         ),
       )
       .action(
@@ -96,7 +98,8 @@ function nodeCommands(finish: Finish): Command[] {
       leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node')
         .argument('<scope>', scopeHelp, parseScope)
         .option('--force', forceHelp)
-        .option('--dry-run', dryRunHelp),
+        .option('--dry-run', dryRunHelp)
+        .addOption(ifRevision()),
     )
       .addHelpText('after', examples(['shoal settings unset /swarm/topic', 'back to the default']))
       .action(
@@ -130,7 +133,8 @@ function nodeCommands(finish: Finish): Command[] {
       leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node')
         .argument('<revision>', revisionHelp)
         .option('--force', forceHelp)
-        .option('--dry-run', dryRunHelp),
+        .option('--dry-run', dryRunHelp)
+        .addOption(ifRevision()),
     )
       .addHelpText('after', examples(['shoal settings rollback 3', 'store revision 3 again, as the newest one']))
       .action(
@@ -219,7 +223,20 @@ function localCommand(finish: Finish): Command {
 }
 
 function changedNode(options: { readonly [name: string]: unknown }, at: unknown): ChangedNode {
-  return { ...namedNode(options, at), force: options['force'] === true, dryRun: options['dryRun'] === true }
+  return {
+    ...namedNode(options, at),
+    force: options['force'] === true,
+    dryRun: options['dryRun'] === true,
+    ifRevision: options['ifRevision'] as number | undefined,
+  }
+}
+
+function ifRevision(): Option {
+  const help = 'refuse the change if another revision is in force, as `settings history` shows it'
+  return new Option('--if-revision <revision>', help).argParser((text) => {
+    if (/^(0|[1-9]\d{0,14})$/.test(text)) return Number(text)
+    throw new InvalidArgumentError('Allowed: the number of a revision.')
+  })
 }
 
 function countOf(text: string): number {

@@ -109,7 +109,7 @@ test('a dry run says what would change and how it applies, and stores nothing', 
   const shown = async (applies: readonly [name: string, key: string, topic: string]): Promise<void> => {
     const { code, stdout, stderr } = await human('settings', 'set', '/', wanted, '--dry-run')
     assert.deepEqual([code, stderr], [0, ''])
-    assert.match(stdout, /^Nothing was stored\. This would change:\n/)
+    assert.match(stdout, /^Nothing was stored\. Of revision 1 this would change:\n/)
     const cells = stdout.split('\n').map((line) => line.split('│').map((cell) => cell.trim()))
     const rows = cells.filter(({ length }) => length > 1).map((row) => row.slice(1, -1))
     assert.deepEqual(rows.slice(1).sort(), [
@@ -133,6 +133,25 @@ test('a dry run says what would change and how it applies, and stores nothing', 
   await shown(['with the next start', 'with the next start', 'with the next start'])
   assert.deepEqual((await json('settings', 'unset', '/admin', '--dry-run')).result.changes, [change])
   assert.deepEqual((await json('settings', 'get', '/', '--no-defaults')).result, { admin: { displayName: 'Press 7' } })
+})
+
+test('a change for another revision than the one in force is refused, and says how to see what has changed', async (t) => {
+  const { run, human } = await running(t)
+  const set = (name: string, revision: string) =>
+    human('settings', 'set', '/admin/displayName', name, '--if-revision', revision)
+  const refuses = async (revision: string): Promise<void> => {
+    const { code, stderr } = await set('late', revision)
+    assert.equal(code, 1)
+    assert.match(stderr, /^\[ERR_SETTINGS_CONFLICT\] Error: .*\nNext: shoal settings history --working-dir \S+\n$/)
+  }
+  assert.equal((await set('one', '0')).code, 0)
+  await refuses('0')
+  assert.equal((await set('two', '1')).code, 0)
+  assert.equal((await set('x', 'newest')).code, 2)
+  run.kill('SIGTERM')
+  await run.ended
+  await refuses('1')
+  assert.equal((await set('three', '2')).code, 0)
 })
 
 test('settings local on a running node names the command to type', async (t) => {

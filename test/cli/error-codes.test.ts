@@ -77,6 +77,8 @@ test('each error of the specification has its code, its text and the exit code 1
       /^No settings found at scope '\/admin\/x'\.$/,
       ['settings', 'get', '/admin/x', admin],
     ],
+    ['ERR_SETTINGS_CONFLICT', /for revision 7/, ['settings', 'unset', '/swarm', admin, '--if-revision', '7']],
+    ['ERR_SETTINGS_REVISION_UNKNOWN', /^There is no revision 7 /, ['settings', 'rollback', '7', admin]],
     ['ERR_INVALID_INPUT', /^The payload is not JSON: /, ['events', 'publish', admin, '{']],
     ['ERR_INVALID_NODE_STATE', /./, ['settings', 'local', 'get', '/', '--working-dir', foreign]],
     ['ERR_UNSUPPORTED', /exclude each other/, ['events', 'offsets', admin, '--working-dir', folder]],

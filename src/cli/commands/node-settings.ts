@@ -38,6 +38,8 @@ export interface ChangedNode extends NamedNode {
   readonly force?: boolean
   /** Whether the change is only validated and shown. */
   readonly dryRun?: boolean
+  /** The revision that the change is for: with another one in force, it is refused. */
+  readonly ifRevision?: number | undefined
 }
 
 export async function setSettings(named: ChangedNode, scope: Scope, argument: string): Promise<Result> {
@@ -72,25 +74,28 @@ interface Done extends SettingsChanged, Pick<Result, 'note'> {
 
 /** The note is for people whose node is running. */
 async function change(named: ChangedNode, scope: Scope, change: Change): Promise<Done> {
-  const { force = false, dryRun = false } = named
+  const { force = false, dryRun = false, ifRevision } = named
   const check = `shoal settings get ${quoted(formatScope(scope))} ${nodeArgument(named)}`
   const done = (changed: SettingsChanged, isRunning: boolean): Done => {
     const { changes, applied } = changed
-    if (changes !== undefined) return { ...changed, preview: previewText(changes, applied, isRunning) }
+    if (changes !== undefined) return { ...changed, preview: previewText(changes, changed, isRunning) }
     return isRunning ? { ...changed, note: noteOf(applied) } : changed
   }
   return await onNode<Done>(named, systemRuntime, {
     running: async (node) =>
-      done(await node.request<SettingsChanged>({ ...requestOf(scope, change, force, dryRun), check }), true),
-    stopped: async (folder) => done(await changeInFolder(folder, scope, change, { keepsUser: !force, dryRun }), false),
+      done(
+        await node.request<SettingsChanged>({ ...requestOf(scope, change, { force, dryRun }), ifRevision, check }),
+        true,
+      ),
+    stopped: async (folder) =>
+      done(await changeInFolder(folder, scope, change, { keepsUser: !force, dryRun, ifRevision }), false),
   })
 }
 
 function requestOf(
   scope: Scope,
   change: Change,
-  force: boolean,
-  dryRun: boolean,
+  { force, dryRun }: { force: boolean; dryRun: boolean },
 ): { method: 'PUT' | 'POST' | 'DELETE'; path: string; body?: unknown } {
   const options = `force=${force}&dryRun=${dryRun}`
   const path = `${pathOf(scope)}&${options}`

@@ -95,7 +95,7 @@ export async function changeInFolder(
   folder: string,
   scope: Scope,
   change: Change,
-  options: Pick<ChangeOptions, 'keepsUser' | 'dryRun'> = {},
+  options: Pick<ChangeOptions, 'keepsUser' | 'dryRun' | 'ifRevision'> = {},
 ): Promise<SettingsChanged> {
   const { value, revision, paths, changes } = await withSettings(folder, (settings) =>
     settings.change(change, { ...options, origin }),
