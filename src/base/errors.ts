@@ -144,6 +144,11 @@ export const errorTable = {
     when: 'a defect of shoal, in a command',
   },
   ERR_INVALID_INPUT: { status: 400, text: '<cause>', when: 'an invalid argument' },
+  ERR_AQL_ERROR: {
+    status: 400,
+    text: '<cause>',
+    when: 'a query that fails while it runs, in a command; over HTTP that is `ERR_BAD_REQUEST`',
+  },
   ERR_IO: { status: 500, text: '<cause>', when: 'an I/O error of a file, folder or the network; a data folder in use' },
   ERR_UNSUPPORTED: {
     status: 501,
@@ -206,7 +211,7 @@ export const errorTable = {
   ERR_SETTINGS_CONFLICT: {
     status: 409,
     text: 'The settings were changed meanwhile: the change was made for revision <expected>, and revision <revision> is in force. Nothing was changed. Read them again, and repeat the change.',
-    when: 'a change of settings with an If-Match header that names another revision than the one in force',
+    when: 'a change of settings with an If-Match header, or --if-revision, that names another revision than the one in force',
   },
   ERR_SETTINGS_REVISION_UNKNOWN: {
     status: 404,

@@ -2,7 +2,17 @@ import { type Command, Option } from 'commander'
 import type { Endpoint, Order } from '../aql/index.ts'
 import { versionString } from '../runtime/version.ts'
 import { benchCommand } from './bench-command.ts'
-import { collect, done, type Finish, group, leaf, type Options, withBindOptions, workingDir } from './command.ts'
+import {
+  collect,
+  done,
+  examples,
+  type Finish,
+  group,
+  leaf,
+  type Options,
+  withBindOptions,
+  workingDir,
+} from './command.ts'
 import { completeCommand } from './complete-command.ts'
 import { doctorCommand } from './doctor-command.ts'
 import { eventsCommand } from './events-commands.ts'
@@ -20,7 +30,6 @@ import { usersCommand } from './users-commands.ts'
 /** The command line: commands and options. The implementation of a command is loaded when it runs. */
 export function program(finish: Finish, json: boolean): Command {
   const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
-  root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
   root.addCommand(runCommand(finish))
   root.addCommand(eventsCommand(finish))
   root.addCommand(nodesCommand(finish))
@@ -37,9 +46,18 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(completeCommand(finish, () => root))
   root.addCommand(helpCommand(root))
   root.addCommand(internalCommand(finish), { hidden: !showsInternal() })
+  nameVersion(root, [])
   // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)
   return root
+}
+
+/** Adds `--version` to the program and to all groups: the reference system prints `<words with hyphens> <version>`. */
+function nameVersion(group: Command, parents: readonly string[]): void {
+  if (group.commands.length === 0) return
+  const words = [...parents, group.name()]
+  group.version(`${words.join('-')} ${versionString}`, '-V, --version', 'print the version')
+  for (const command of group.commands) nameVersion(command, words)
 }
 
 function silence(command: Command): void {
@@ -82,7 +100,12 @@ const bindHelp = `
 A <spec> is a port, a host, host:port or a multiaddress like /ip4/127.0.0.1/tcp/4454. Port 0 picks a free one: the log
 lines API_BOUND, ADMIN_API_BOUND and SWARM_SERVICES_BOUND name it. An option can be given several times with hosts.
 
-The log level is the setting /admin/logLevels/node; the environment variable SHOAL_LOG overrides it.`
+The log level is the setting /admin/logLevels/node; the environment variable SHOAL_LOG overrides it.
+${examples(
+  ['shoal run', 'with its data in ./shoal-data'],
+  ['shoal run --working-dir /var/lib/shoal --bind-admin 0.0.0.0', 'managed from other machines, too'],
+  ['shoal run --bind-api 4464 --bind-admin 4468 --bind-swarm 4011', 'a second node on this machine'],
+)}`
 
 function aqlCommand(finish: Finish): Command {
   const aql = group('aql', 'validate, format and run queries without a node')
@@ -92,6 +115,13 @@ function aqlCommand(finish: Finish): Command {
     leaf('check', 'validate a query, and list the features that it uses')
       .argument('<text>', 'the query; - reads the standard input')
       .addOption(endpoint.choices(['query', 'subscribe', 'subscribe_monotonic']))
+      .addHelpText(
+        'after',
+        examples(
+          [`shoal aql check "FROM 'temperature' FILTER _.celsius > 30"`, 'the features that it uses, or what is wrong'],
+          ['shoal aql check - < query.aql', 'of a file'],
+        ),
+      )
       .action(
         done(finish, async (options, text) =>
           (await commands()).checkQuery(String(text), options['endpoint'] as Endpoint),
@@ -101,6 +131,7 @@ function aqlCommand(finish: Finish): Command {
   aql.addCommand(
     leaf('format', 'pretty-print a query, one line per stage; comments are lost')
       .argument('<text>', 'the query; - reads the standard input')
+      .addHelpText('after', examples(['shoal aql format - < query.aql', 'of a file']))
       .action(done(finish, async (_, text) => (await commands()).formatQuery(String(text)))),
   )
   aql.addCommand(
@@ -112,6 +143,13 @@ function aqlCommand(finish: Finish): Command {
         new Option('--order <order>', 'order of events, unless the query has its own')
           .default('asc')
           .choices(['asc', 'desc', 'stream-asc']),
+      )
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal aql run "FROM allEvents"', 'of the stopped node in ./shoal-data'],
+          ['shoal aql run - --events events.ndjson < query.aql', 'on events in a file, without a node'],
+        ),
       )
       .action(
         done(finish, async (options, text) => {

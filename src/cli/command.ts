@@ -138,7 +138,8 @@ export function leaf(name: string, description: string): Command {
 
 /** A command with subcommands; alone it shows its help. */
 export function group(name: string, description: string): Command {
-  return configured(new ShoalCommand(name).description(description).helpCommand(false))
+  // Options belong to the command before them: `--version` of a group is not that of the program.
+  return configured(new ShoalCommand(name).description(description).helpCommand(false).enablePositionalOptions())
 }
 
 function configured(command: Command): Command {

@@ -1,8 +1,10 @@
 import { ShoalError } from '../base/errors.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
+import { nextCommand } from './next-command.ts'
 import type { NodeClient } from './node-client.ts'
 import { NotConnected } from './node-connection.ts'
 import { type NamedNode, onRunningNode, requireUserKey } from './on-node.ts'
+import { quoted } from './quoted.ts'
 
 /** What became of a question to one of several nodes. */
 export type Asked<T> = { readonly connection: 'reachable'; readonly host: string; readonly answer: T } | NotAnswered
@@ -44,6 +46,20 @@ async function askOne<T>(
   } finally {
     runtime.timers.clear(timer)
   }
+}
+
+/** What to type for the nodes that have not answered, for people; undefined when all have. */
+export function nextCommands(asked: readonly Asked<unknown>[], command: string): string | undefined {
+  const lines = asked.flatMap((one) => {
+    if (one.connection === 'reachable') return []
+    const [code, message] =
+      'error' in one
+        ? [one.error.code, one.error.message]
+        : [one.connection === 'unreachable' ? 'ERR_NODE_UNREACHABLE' : 'ERR_UNAUTHORIZED', '']
+    const next = nextCommand(code, message, { command, target: quoted(one.host) })
+    return next === undefined ? [] : [`Next: ${next}`]
+  })
+  return lines.length === 0 ? undefined : [...new Set(lines)].join('\n')
 }
 
 /** The text for people in place of an answer. */

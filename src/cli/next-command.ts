@@ -44,7 +44,7 @@ export function nextCommand(code: string, message: string, { command, target }: 
       return 'shoal settings schema'
     case 'ERR_SETTINGS_CONFLICT':
     case 'ERR_SETTINGS_REVISION_UNKNOWN':
-      return onNode('settings get /')
+      return onNode('settings history')
     default:
       return `${command} --help`
   }

@@ -20,6 +20,8 @@ export interface NodeRequest {
   readonly text?: string
   /** A body that is streamed, instead. */
   readonly upload?: Upload
+  /** The revision of the settings that a change is for. */
+  readonly ifRevision?: number | undefined
   /** The answer may take long, since it depends on the size of the store. */
   readonly isLong?: boolean
   /** The command that shows whether a change was made, when the answer to it was lost. */
@@ -36,7 +38,7 @@ export interface Upload {
 }
 
 /** The body of a request, and its headers. */
-export function bodyOf({ body, text, upload }: NodeRequest): {
+export function bodyOf({ body, text, upload, ifRevision }: NodeRequest): {
   readonly body: string | Readable
   readonly headers: Readonly<Record<string, string | number>>
 } {
@@ -48,7 +50,9 @@ export function bodyOf({ body, text, upload }: NodeRequest): {
   }
   const json = text ?? (body === undefined ? '' : JSON.stringify(body))
   const type = json !== '' && { 'content-type': 'application/json' }
-  return { body: json, headers: { 'content-length': Buffer.byteLength(json), ...type } }
+  // The node refuses a change for another revision than the one in force.
+  const ifMatch = ifRevision !== undefined && { 'if-match': `"${ifRevision}"` }
+  return { body: json, headers: { 'content-length': Buffer.byteLength(json), ...type, ...ifMatch } }
 }
 
 /** The codes with which a node answers what it has no route for. */

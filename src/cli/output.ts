@@ -13,7 +13,7 @@ export interface Result {
 
 /** The result of a command that streams lines of JSON, with and without --json. */
 export interface Streamed {
-  /** Writes the lines; resolves to false if the last line is an error. */
+  /** Writes the lines; resolves to false if the result is incomplete. Throws the error that ends it. */
   readonly stream: () => Promise<boolean>
 }
 
@@ -54,7 +54,8 @@ export function errorJson(thrown: unknown): string {
 }
 
 function errorText(error: ShoalError): string {
-  // The specification has a colon after these two codes.
+  // The specification has a form of its own for this code, and a colon after the next two.
+  if (error.code === 'ERR_AQL_ERROR') return `[AQL_ERROR]: ${withCauses(error)}`
   const colon = error.code === 'ERR_IO' || error.code === 'ERR_UNSUPPORTED' ? ':' : ''
   return `[${error.code}]${colon} Error: ${withCauses(error)}`
 }

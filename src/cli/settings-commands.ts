@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { limits } from '../base/limits.ts'
 import { parseScope, type Scope } from '../settings/index.ts'
 import {
   done,
@@ -18,6 +19,7 @@ import type { ChangedNode } from './commands/node-settings.ts'
 const scopeHelp = 'path of a setting, like /swarm/topic; / is everything'
 const valueHelp = 'JSON or YAML; @file reads a file, @- the standard input'
 const forceHelp = 'also when it removes the last authorized user, so that the node can be claimed again'
+const dryRunHelp = 'only say what would change, and what applies at once or by a restart'
 const revisionHelp = 'number of the revision; 0 for the defaults'
 
 export function settingsCommand(finish: Finish): Command {
@@ -26,6 +28,13 @@ export function settingsCommand(finish: Finish): Command {
     leaf('schema', 'print the JSON schema of the settings')
       .argument('[node]', `${nodeHelp}; without one the schema of this command is printed`)
       .addOption(identity())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings schema', 'of this version of shoal'],
+          ['shoal settings schema press7.local', 'of the node on another machine, with your user key'],
+        ),
+      )
       .action(
         done(finish, async (options, node) =>
           node === undefined
@@ -66,7 +75,9 @@ function nodeCommands(finish: Finish): Command[] {
       leaf('set', 'replace the settings at a scope, of a running or stopped node')
         .argument('<scope>', scopeHelp, parseScope)
         .argument('<value>', valueHelp)
-        .option('--force', forceHelp),
+        .option('--force', forceHelp)
+        .option('--dry-run', dryRunHelp)
+        .addOption(ifRevision()),
     )
       .addHelpText(
         'after',
@@ -74,6 +85,8 @@ function nodeCommands(finish: Finish): Command[] {
           ['shoal settings set /admin/displayName Press', 'applies at once'],
           ['shoal settings set /admin/logLevels/node DEBUG', 'applies at once'],
           ['shoal settings set /eventRouting @routes.yml', 'the value is in a file'],
+          ['shoal settings set / @settings.yml --dry-run press7.local', 'what would change on another machine'],
+          ['shoal settings set / @settings.yml --if-revision 7 press7.local', 'unless others have changed them since'],
         ),
       )
       .action(
@@ -84,7 +97,9 @@ function nodeCommands(finish: Finish): Command[] {
     onNode(
       leaf('unset', 'reset the settings at a scope to their defaults, of a running or stopped node')
         .argument('<scope>', scopeHelp, parseScope)
-        .option('--force', forceHelp),
+        .option('--force', forceHelp)
+        .option('--dry-run', dryRunHelp)
+        .addOption(ifRevision()),
     )
       .addHelpText('after', examples(['shoal settings unset /swarm/topic', 'back to the default']))
       .action(
@@ -93,9 +108,33 @@ function nodeCommands(finish: Finish): Command[] {
         ),
       ),
     onNode(
+      leaf('history', 'print the newest revisions of the settings: by whom, when, and what changed').addOption(
+        new Option('--limit <count>', `number of revisions, 1 to ${limits.revisionsShown}`)
+          .default(20)
+          .argParser(countOf),
+      ),
+    )
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings history', 'of the node in ./shoal-data, running or stopped'],
+          ['shoal settings history press7.local --limit 5 --json', 'of the node on another machine, as JSON'],
+        ),
+      )
+      .action(
+        done(finish, async (options, at) =>
+          (await import('./commands/settings-history.ts')).showHistory(
+            namedNode(options, at),
+            options['limit'] as number,
+          ),
+        ),
+      ),
+    onNode(
       leaf('rollback', 'restore an earlier revision of the settings, of a running or stopped node')
         .argument('<revision>', revisionHelp)
-        .option('--force', forceHelp),
+        .option('--force', forceHelp)
+        .option('--dry-run', dryRunHelp)
+        .addOption(ifRevision()),
     )
       .addHelpText('after', examples(['shoal settings rollback 3', 'store revision 3 again, as the newest one']))
       .action(
@@ -114,6 +153,13 @@ function localCommand(finish: Finish): Command {
       .argument('<scope>', scopeHelp, parseScope)
       .option('--no-defaults', 'without default values')
       .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings local get /', 'all settings, with defaults'],
+          ['shoal settings local get /swarm/topic --json', 'one value, as JSON'],
+        ),
+      )
       .action(
         done(finish, async (options, scope) =>
           (await commands()).getLocal(folderOf(options), scope as Scope, options['defaults'] !== false),
@@ -125,6 +171,13 @@ function localCommand(finish: Finish): Command {
       .argument('<scope>', scopeHelp, parseScope)
       .argument('<value>', valueHelp)
       .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings local set /swarm/topic hall-3', 'used by the next start'],
+          ['shoal settings local set / @settings.yml', 'everything, from a file'],
+        ),
+      )
       .action(
         done(finish, async (options, scope, value) =>
           (await commands()).setLocal(folderOf(options), scope as Scope, String(value)),
@@ -135,12 +188,14 @@ function localCommand(finish: Finish): Command {
     leaf('unset', 'reset the settings at a scope to their defaults')
       .argument('<scope>', scopeHelp, parseScope)
       .addOption(workingDir())
+      .addHelpText('after', examples(['shoal settings local unset /swarm/topic', 'back to the default']))
       .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
   )
   local.addCommand(
     leaf('rollback', 'restore an earlier revision, for example when the newest one is damaged')
       .argument('<revision>', revisionHelp)
       .addOption(workingDir())
+      .addHelpText('after', examples(['shoal settings local rollback 3', 'store revision 3 again, as the newest one']))
       .action(
         done(finish, async (options, revision) =>
           (await commands()).rollbackLocal(folderOf(options), String(revision)),
@@ -151,6 +206,13 @@ function localCommand(finish: Finish): Command {
     leaf('init', 'create a data folder with default settings')
       .option('--fail-on-existing', 'fail if the data folder exists')
       .addOption(workingDir())
+      .addHelpText(
+        'after',
+        examples(
+          ['shoal settings local init', 'in ./shoal-data'],
+          ['shoal settings local init --working-dir /var/lib/shoal --fail-on-existing', 'for scripts'],
+        ),
+      )
       .action(
         done(finish, async (options) =>
           (await commands()).initLocal(folderOf(options), options['failOnExisting'] === true),
@@ -161,7 +223,25 @@ function localCommand(finish: Finish): Command {
 }
 
 function changedNode(options: { readonly [name: string]: unknown }, at: unknown): ChangedNode {
-  return { ...namedNode(options, at), force: options['force'] === true }
+  return {
+    ...namedNode(options, at),
+    force: options['force'] === true,
+    dryRun: options['dryRun'] === true,
+    ifRevision: options['ifRevision'] as number | undefined,
+  }
+}
+
+function ifRevision(): Option {
+  const help = 'refuse the change if another revision is in force, as `settings history` shows it'
+  return new Option('--if-revision <revision>', help).argParser((text) => {
+    if (/^(0|[1-9]\d{0,14})$/.test(text)) return Number(text)
+    throw new InvalidArgumentError('Allowed: the number of a revision.')
+  })
+}
+
+function countOf(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= limits.revisionsShown) return Number(text)
+  throw new InvalidArgumentError(`Allowed: 1 to ${limits.revisionsShown}.`)
 }
 
 function commands(): Promise<typeof import('./commands/settings.ts')> {

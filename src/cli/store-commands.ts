@@ -28,7 +28,7 @@ export function storeCommand(finish: Finish): Command {
         'after',
         examples(
           ['shoal store stats', 'of the node in ./shoal-data'],
-          ['shoal store stats --json | jq .result[].events', 'the number of events of each topic'],
+          ["shoal store stats --json | jq '.result[].events'", 'the number of events of each topic'],
         ),
       )
       .action(done(finish, async (options, node) => (await commands()).storeStats(namedNode(options, node)))),
@@ -80,8 +80,11 @@ export function storeCommand(finish: Finish): Command {
       .addHelpText(
         'after',
         examples(
-          ['shoal store forget-stream QJ5s…-0', 'remove stream 0 of that node, for example after a fork'],
-          ['shoal store forget-stream QJ5s…-0 press7.local', 'from the node on another machine, with your user key'],
+          ['shoal store forget-stream DKSzBkzUGMQkjEUpoFaaldC1ZdHJkGHNzsRTS5E1pKI-0', 'for example after a fork'],
+          [
+            'shoal store forget-stream DKSzBkzUGMQkjEUpoFaaldC1ZdHJkGHNzsRTS5E1pKI-0 press7.local',
+            'from the node on another machine, with your user key',
+          ],
         ),
       )
       .action(

@@ -1,4 +1,4 @@
-export { type Level, LogFilter } from './level-filter.ts'
+export { type Level, LogFilter, levels } from './level-filter.ts'
 export { type Format, jsonLine, type LogRecord, textLine } from './line-format.ts'
 export { Logger, type LogLines, type LogOutput, logOutput } from './logger.ts'
 export { RateLimit } from './rate-limit.ts'

@@ -1,5 +1,6 @@
 export { type Clamped, clampSettings } from './clamp.ts'
 export { complete } from './document.ts'
+export { newestRevisions, type ShownRevision } from './history.ts'
 export type { Json, JsonObject } from './json.ts'
 export { InvalidSettings, type Problem } from './problem.ts'
 export { type Retention, retentionOf } from './retention.ts'
@@ -11,8 +12,8 @@ export {
   type Change,
   type Changed,
   type ChangeOptions,
-  type HistoryEntry,
   Settings,
   type SettingsChange,
 } from './settings.ts'
+export type { ValueChange } from './value-changes.ts'
 export { type Applied, whenApplied } from './when-applied.ts'

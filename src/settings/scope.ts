@@ -78,12 +78,17 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 }
 
 /** The diff of two documents, as paths: objects by member, lists and scalars as a whole. */
-export function changedPaths(before: Json | undefined, after: Json | undefined, path = ''): string[] {
+export function changedPaths(before: Json | undefined, after: Json | undefined): string[] {
+  return changedScopes(before, after).map(formatScope)
+}
+
+/** The same as scopes: names may have any characters. */
+export function changedScopes(before: Json | undefined, after: Json | undefined, scope: Scope = []): Scope[] {
   if (isObject(before) && isObject(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    return keys.flatMap((key) => changedPaths(ownValue(before, key), ownValue(after, key), `${path}/${key}`))
+    return keys.flatMap((key) => changedScopes(ownValue(before, key), ownValue(after, key), [...scope, key]))
   }
-  return equal(before, after) ? [] : [path === '' ? '/' : path]
+  return equal(before, after) ? [] : [scope]
 }
 
 function member(parent: Json, part: string, at: Scope): Json | undefined {

@@ -7,6 +7,7 @@ import { refuseUnstorable } from './problem.ts'
 import { damagedRevision, type SettingsLog, type StoredRevision, sealOf, validDocument } from './revisions.ts'
 import type { SettingsDocument } from './schema.ts'
 import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
+import { type ValueChange, valueChanges } from './value-changes.ts'
 
 /** The event for listeners after a change was stored. */
 export interface SettingsChange {
@@ -44,6 +45,8 @@ export interface Changed {
   readonly revision: number
   /** The paths whose effective values differ, defaults included. */
   readonly paths: readonly string[]
+  /** The same with the values before and after, without secrets. */
+  readonly changes: readonly ValueChange[]
 }
 
 export interface HistoryEntry {
@@ -224,7 +227,8 @@ export class Settings {
     const document = checked(make(before))
     const after = complete(document)
     if (options.keepsUser === true) requireUser(complete(before), after)
-    const changed = { value: valueAt(after, scope), paths: changedPaths(complete(before), after) }
+    const changes = valueChanges(complete(before), after)
+    const changed = { value: valueAt(after, scope), changes, paths: changes.map(({ path }) => path) }
     const isStored = equal(document, before) && this.#current.revision > 0 && this.#current.revision === this.#newest
     if (options.dryRun !== true && !isStored) this.#store(scope, options.origin, document)
     return { ...changed, revision: this.#current.revision }

@@ -16,7 +16,7 @@ const key = formatPublicKey(anna.publicKey)
 
 /** All routes behind a session, with a path for those that take a part of it. */
 function routes(): (readonly [method: string, path: string])[] {
-  const parts = { startedUnix: 0 } as unknown as AdminParts
+  const parts = { startedUnix: 0, clock: systemRuntime.clock } as unknown as AdminParts
   return adminRoutes(parts).flatMap(({ path, methods }) =>
     Object.keys(methods).map((method) => [method, path.slice('/api/v2/admin'.length).replace('*', 'x')] as const),
   )

@@ -23,9 +23,12 @@ test('the node says what it is', async (t) => {
   const { node, folder, ask } = await started(t)
   const { status, body } = await ask('GET', '/node')
   assert.equal(status, 200)
-  const { startedIso, startedUnix, version, ...rest } = body
+  const { startedIso, startedUnix, uptime, version, ...rest } = body
   assert.match(startedIso, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/)
   assert.equal(Date.parse(startedIso), startedUnix * 1000)
+  assert.deepEqual(Object.keys(uptime), ['secs', 'nanos'])
+  const { uptime: later } = (await ask('GET', '/node')).body
+  assert.ok(later.secs * 1e9 + later.nanos > uptime.secs * 1e9 + uptime.nanos)
   assert.deepEqual(Object.keys(version), ['profile', 'target', 'version', 'gitHash'])
   const described = { nodeId: node.id, displayName: 'Default Node', pid: process.pid, dataFolder: folder }
   assert.deepEqual(rest, { ...described, cycleCount: 0, phase: 'running', problems: [] })
@@ -72,6 +75,7 @@ test('a dry run changes nothing', async (t) => {
     settings: 'a',
     revision: 0,
     applied: { live: [], restart: ['/swarm/topic'] },
+    changes: [{ path: '/swarm/topic', before: 'default-topic', after: 'a' }],
   })
   assert.equal((await put('/swarm/topic', 7, '&dryRun=true')).status, 422)
   assert.equal(node.settings.revision, 0)
@@ -99,9 +103,24 @@ test('the history names revisions and their differences, and an earlier one can 
   assert.deepEqual(
     history.map(({ time: _, ...entry }) => entry),
     [
-      { revision: 3, origin: 'control socket, rollback to 1', changed: ['/admin/displayName'] },
-      { revision: 2, origin: 'control socket', changed: ['/admin/displayName'] },
-      { revision: 1, origin: 'control socket', changed: ['/swarm/topic'] },
+      {
+        revision: 3,
+        origin: 'control socket, rollback to 1',
+        changed: ['/admin/displayName'],
+        changes: [{ path: '/admin/displayName', before: 'b', after: 'Default Node' }],
+      },
+      {
+        revision: 2,
+        origin: 'control socket',
+        changed: ['/admin/displayName'],
+        changes: [{ path: '/admin/displayName', before: 'Default Node', after: 'b' }],
+      },
+      {
+        revision: 1,
+        origin: 'control socket',
+        changed: ['/swarm/topic'],
+        changes: [{ path: '/swarm/topic', before: 'default-topic', after: 'a' }],
+      },
     ],
   )
   assert.deepEqual(

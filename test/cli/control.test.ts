@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
+import { publicSwarmKey } from '../../src/settings/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { addForeignStream } from '../support/foreign-stream.ts'
 import { type Ended, ShoalProcess, shoal } from '../support/process.ts'
@@ -56,6 +57,101 @@ test('settings of a running node are read and changed, and stay changed after it
   const { result } = await json('settings', 'rollback', '1')
   assert.deepEqual(result, { revision: 7, restored: 1, applied: { live: [], restart: ['/swarm/mdns'] } })
   assert.deepEqual((await json('settings', 'get', '/swarm/mdns')).result, true)
+})
+
+test('the history of the settings is shown, of a running and of a stopped node', async (t) => {
+  const { run, human, json } = await running(t)
+  const empty = await human('settings', 'history')
+  assert.deepEqual([empty.code, empty.stdout], [0, 'Nothing was set yet: the defaults are in force.\n'])
+  const key = Buffer.alloc(32, 7).toString('base64')
+  await human('settings', 'set', '/', JSON.stringify({ swarm: { topic: 'hall-3', swarmKey: key } }))
+  await human('settings', 'set', '/admin/displayName', `Press ${'7'.repeat(60)}`)
+  const { result } = await json('settings', 'history')
+  const whole = { path: '/admin/displayName', before: 'Default Node', after: `Press ${'7'.repeat(60)}` }
+  assert.deepEqual(
+    result.map(({ time: _, ...rest }: { time: string }) => rest),
+    [
+      { revision: 2, origin: 'control socket', changed: [whole.path], changes: [whole] },
+      {
+        revision: 1,
+        origin: 'control socket',
+        changed: ['/swarm/swarmKey', '/swarm/topic'],
+        changes: [
+          { path: '/swarm/swarmKey', before: publicSwarmKey, after: '(hidden)' },
+          { path: '/swarm/topic', before: 'default-topic', after: 'hall-3' },
+        ],
+      },
+    ],
+  )
+  const whileRunning = await human('settings', 'history')
+  assert.match(whileRunning.stdout, /│ REVISION │ TIME +│ BY +│ CHANGED +│ BEFORE +│ AFTER +│/)
+  assert.match(
+    whileRunning.stdout,
+    /│ 2 +│ \d{4}-\S+Z │ control socket │ \/admin\/displayName │ Default Node +│ Press 7{43}… │/,
+  )
+  assert.match(whileRunning.stdout, /│ {10}│ {26}│ {16}│ \/swarm\/topic +│ default-topic +│ hall-3 +│/)
+  assert.ok(!whileRunning.stdout.includes(key))
+  assert.deepEqual((await json('settings', 'history', '--limit', '1')).result, result.slice(0, 1))
+  for (const limit of ['0', '1001', 'x']) assert.equal((await human('settings', 'history', '--limit', limit)).code, 2)
+  const unknown = await human('settings', 'rollback', '9')
+  assert.match(unknown.stderr, /no revision 9 of the settings\.\nNext: shoal settings history --working-dir \S+\n$/)
+  run.kill('SIGTERM')
+  await run.ended
+  assert.deepEqual((await json('settings', 'history')).result, result)
+  assert.equal((await human('settings', 'history')).stdout, whileRunning.stdout)
+})
+
+test('a dry run says what would change and how it applies, and stores nothing', async (t) => {
+  const { run, human, json } = await running(t)
+  await human('settings', 'set', '/admin/displayName', 'Press 7')
+  const key = Buffer.alloc(32, 7).toString('base64')
+  const wanted = JSON.stringify({ swarm: { topic: 'hall-3', swarmKey: key }, admin: { displayName: 'Press 8' } })
+  const shown = async (applies: readonly [name: string, key: string, topic: string]): Promise<void> => {
+    const { code, stdout, stderr } = await human('settings', 'set', '/', wanted, '--dry-run')
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^Nothing was stored\. Of revision 1 this would change:\n/)
+    const cells = stdout.split('\n').map((line) => line.split('│').map((cell) => cell.trim()))
+    const rows = cells.filter(({ length }) => length > 1).map((row) => row.slice(1, -1))
+    assert.deepEqual(rows.slice(1).sort(), [
+      ['/admin/displayName', 'Press 7', 'Press 8', applies[0]],
+      ['/swarm/swarmKey', publicSwarmKey, '(hidden)', applies[1]],
+      ['/swarm/topic', 'default-topic', 'hall-3', applies[2]],
+    ])
+  }
+  await shown(['at once', 'at once: the swarm restarts', 'at once: the node changes to the topic'])
+  const unset = (await json('settings', 'unset', '/admin', '--dry-run')).result
+  const change = { path: '/admin/displayName', before: 'Press 7', after: 'Default Node' }
+  assert.deepEqual([unset.revision, unset.changes, unset.applied.live], [1, [change], [change.path]])
+  assert.deepEqual((await json('settings', 'rollback', '0', '--dry-run')).result.changes, [change])
+  const same = await human('settings', 'set', '/admin/displayName', 'Press 7', '--dry-run')
+  assert.deepEqual([same.code, same.stdout], [0, 'Nothing would change.\n'])
+  const invalid = await human('settings', 'set', '/swarm/topic', '7', '--dry-run')
+  assert.equal(invalid.code, 1)
+  assert.match(invalid.stderr, /^\[ERR_SETTINGS_INVALID\]/)
+  run.kill('SIGTERM')
+  await run.ended
+  await shown(['with the next start', 'with the next start', 'with the next start'])
+  assert.deepEqual((await json('settings', 'unset', '/admin', '--dry-run')).result.changes, [change])
+  assert.deepEqual((await json('settings', 'get', '/', '--no-defaults')).result, { admin: { displayName: 'Press 7' } })
+})
+
+test('a change for another revision than the one in force is refused, and says how to see what has changed', async (t) => {
+  const { run, human } = await running(t)
+  const set = (name: string, revision: string) =>
+    human('settings', 'set', '/admin/displayName', name, '--if-revision', revision)
+  const refuses = async (revision: string): Promise<void> => {
+    const { code, stderr } = await set('late', revision)
+    assert.equal(code, 1)
+    assert.match(stderr, /^\[ERR_SETTINGS_CONFLICT\] Error: .*\nNext: shoal settings history --working-dir \S+\n$/)
+  }
+  assert.equal((await set('one', '0')).code, 0)
+  await refuses('0')
+  assert.equal((await set('two', '1')).code, 0)
+  assert.equal((await set('x', 'newest')).code, 2)
+  run.kill('SIGTERM')
+  await run.ended
+  await refuses('1')
+  assert.equal((await set('three', '2')).code, 0)
 })
 
 test('settings local on a running node names the command to type', async (t) => {

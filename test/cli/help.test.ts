@@ -2,65 +2,73 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { program } from '../../src/cli/command-line.ts'
 import { shoal } from '../support/process.ts'
+import { commandsBelow, commandsTyped } from '../support/typed-commands.ts'
 
-const groups = [
-  [],
-  ['settings'],
-  ['settings', 'local'],
-  ['files'],
-  ['store'],
-  ['aql'],
-  ['events'],
-  ['nodes'],
-  ['users'],
-]
-const leaves = [
-  ['run'],
-  ['doctor'],
-  ['top'],
-  ['bench'],
-  ['complete'],
-  ['settings', 'schema'],
-  ['settings', 'get'],
-  ['settings', 'set'],
-  ['settings', 'unset'],
-  ['settings', 'rollback'],
-  ['settings', 'local', 'get'],
-  ['settings', 'local', 'set'],
-  ['settings', 'local', 'unset'],
-  ['settings', 'local', 'init'],
-  ['files', 'add'],
-  ['files', 'get'],
-  ['files', 'ls'],
-  ['files', 'name'],
-  ['files', 'unname'],
-  ['files', 'rm'],
-  ['store', 'verify'],
-  ['store', 'stats'],
-  ['store', 'backup'],
-  ['store', 'accept-restored'],
-  ['store', 'forget-stream'],
-  ['store', 'new-identity'],
-  ['nodes', 'health'],
-  ['events', 'redact'],
-  ['aql', 'check'],
-  ['aql', 'format'],
-  ['aql', 'run'],
-]
+const all = commandsBelow(program(() => {}, false))
+const groups = all.filter(({ command }) => command.commands.length > 0)
+const leaves = all.filter(({ command }) => command.commands.length === 0)
 
-test('every command has a help text', async (t) => {
-  for (const command of [...groups, ...leaves]) {
-    const { code, stdout, stderr } = await shoal(t, [...command, '--help'])
+function helpOf(command: Command): string {
+  let text = ''
+  command.configureOutput({
+    writeOut: (part) => {
+      text += part
+    },
+  })
+  command.outputHelp()
+  return text
+}
+
+/** The commands in the examples of a help text; after two spaces follows what they do. */
+function examplesIn(help: string): string[] {
+  const [, text = ''] = help.split('\nExamples:\n')
+  return text.split('\n').flatMap((line) => /^ {2}(\S.*?)(?: {2,}\S.*)?$/.exec(line)?.[1] ?? [])
+}
+
+test('every command has a help text, and every one that does something has examples', () => {
+  assert.ok(leaves.length > 40)
+  for (const { command, words } of all) {
+    const help = helpOf(command)
+    assert.ok(help.startsWith(`Usage: ${['shoal', ...words].join(' ')} `), help)
+    if (command.commands.length === 0) assert.notEqual(examplesIn(help).length, 0, `no examples: ${words.join(' ')}`)
+  }
+})
+
+test('every example is accepted by the program, and shows the command that it is for', async (t) => {
+  for (const { command, words } of leaves) {
+    const shown: string[] = []
+    for (const example of examplesIn(helpOf(command))) shown.push(...(await commandsTyped(t, example)))
+    // The reference system has these commands under other names.
+    const name = words
+      .join(' ')
+      .replace(/^internal (?=events subscribe$)/, '')
+      .replace(/^internal shut/, 'nodes shut')
+    assert.ok(shown.includes(name), `no example of ${name}, but of ${shown.join(', ')}`)
+  }
+})
+
+test('a help text goes to stdout', async (t) => {
+  const { code, stdout, stderr } = await shoal(t, ['settings', 'set', '--help'])
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /^Usage: shoal settings set /)
+})
+
+test('every command group has its version', async (t) => {
+  for (const { command, words } of groups)
+    assert.match(String(command.version()), new RegExp(`^${['shoal', ...words].join('-')} 3\\.`))
+  for (const option of ['-V', '--version']) {
+    const { code, stdout } = await shoal(t, ['settings', 'local', option])
     assert.equal(code, 0)
-    assert.match(stdout, new RegExp(`^Usage: ${['shoal', ...command].join(' ')}`))
-    assert.equal(stderr, '')
+    assert.match(stdout, /^shoal-settings-local 3\.\d+\.\d+-\S+\n$/)
   }
 })
 
 test('a command group without a subcommand prints its help to stderr and ends with exit code 2', async (t) => {
-  for (const command of groups) {
-    const { code, stdout, stderr } = await shoal(t, command)
+  for (const { words } of groups) {
+    const { code, stdout, stderr } = await shoal(t, words)
     assert.equal(code, 2)
     assert.equal(stdout, '')
     assert.match(stderr, /^Usage: shoal/)
@@ -85,4 +93,15 @@ test('an unknown command is rejected with a suggestion', async (t) => {
   const { code, stderr } = await shoal(t, ['setings'])
   assert.equal(code, 2)
   assert.match(stderr, /unknown command 'setings'\n\(Did you mean settings\?\)/)
+})
+
+test('options that all commands have are accepted before and after the words of a command', async (t) => {
+  for (const args of [
+    ['--json', 'settings', 'local', 'get', '/', '--working-dir', '/missing'],
+    ['settings', '--json', 'local', 'get', '/', '--working-dir', '/missing'],
+    ['settings', 'local', 'get', '/', '--working-dir', '/missing', '--json'],
+  ]) {
+    const { code, stdout } = await shoal(t, args)
+    assert.deepEqual([code, JSON.parse(stdout).code], [1, 'ERR_INVALID_INPUT'])
+  }
 })

@@ -1,6 +1,8 @@
 import { type Call, type HttpResponse, jsonResponse, type Route } from '../../api/index.ts'
 import type { NodeId } from '../../identity/index.ts'
 import type { Health } from '../../observability/health.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { uptimeFrom } from '../../runtime/uptime.ts'
 import { versionParts } from '../../runtime/version.ts'
 import type { Settings } from '../../settings/index.ts'
 import type { Inspected } from './inspected.ts'
@@ -11,6 +13,7 @@ export interface NodeParts {
   readonly startCounter: number
   /** When the process started, in seconds since the Unix epoch. */
   readonly startedUnix: number
+  readonly clock: Clock
   /** The data folder. */
   readonly folder: string
   readonly settings: Settings
@@ -28,6 +31,7 @@ export function nodeRoutes({
   nodeId,
   startCounter,
   startedUnix,
+  clock,
   folder,
   settings,
   health,
@@ -36,12 +40,14 @@ export function nodeRoutes({
   shutdown,
 }: NodeParts): Route[] {
   const startedIso = new Date(startedUnix * 1000).toISOString().replace('.000Z', '+00:00')
+  const uptime = uptimeFrom(clock)
   const node = (): HttpResponse =>
     jsonResponse(200, {
       nodeId,
       displayName: settings.document.admin.displayName,
       startedIso,
       startedUnix,
+      uptime: uptime(),
       version: versionParts,
       pid: process.pid,
       dataFolder: folder,

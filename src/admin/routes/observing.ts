@@ -1,5 +1,5 @@
 import type { Call, HttpResponse, Route } from '../../api/index.ts'
-import { isAtLeast, type RecentLine, type RecentLines } from '../../logging/index.ts'
+import { isAtLeast, levels, type RecentLine, type RecentLines } from '../../logging/index.ts'
 import type { Metrics } from '../../observability/metrics.ts'
 import type { Timers } from '../../runtime/timers.ts'
 import { LogStream } from './log-stream.ts'
@@ -13,7 +13,6 @@ export interface ObservingParts {
 }
 
 const ndjson = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
-const levels = ['ERROR', 'WARN', 'INFO', 'DEBUG'] as const
 
 /** Metrics and log lines, for operators. */
 export function observingRoutes({ metrics, recentLines, timers }: ObservingParts): Route[] {
@@ -43,7 +42,7 @@ function selection(parameters: URLSearchParams): (line: RecentLine) => boolean {
   if (Number.isNaN(micros))
     throw invalid(`since: '${since}' is not a time. Allowed: RFC 3339, like 2026-01-31T12:00:00Z.`)
   const text = parameters.get('level')
-  const least = text === null ? 'DEBUG' : levels.find((level) => level === text.toUpperCase())
+  const least = text === null ? 'TRACE' : levels.find((level) => level === text.toUpperCase())
   if (least === undefined) throw invalid(`level: '${text}' is not allowed. Allowed: ${levels.join(', ')}.`)
-  return (line) => line.micros >= micros && (text === null || isAtLeast(line.level, least))
+  return (line) => line.micros >= micros && isAtLeast(line.level, least)
 }

@@ -2,12 +2,9 @@ import { type Call, type HttpResponse, jsonResponse, type Route } from '../../ap
 import { limits } from '../../base/limits.ts'
 import {
   type Change,
-  changedPaths,
-  complete,
   formatScope,
-  type HistoryEntry,
   type Json,
-  type JsonObject,
+  newestRevisions,
   parseScope,
   type Scope,
   type Settings,
@@ -41,14 +38,15 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
   }
   const changed = async (call: Call, scope: Scope, change: Change): Promise<HttpResponse> => {
     const dryRun = flagOf(parametersOf(call), 'dryRun', false)
-    const { value, revision, paths } = await settings.change(change, {
+    const { value, revision, paths, changes } = await settings.change(change, {
       origin: origin(call),
       dryRun,
       keepsUser: !isForced(call),
       ifRevision: expectedRevision(call),
     })
     const applied = whenApplied(paths)
-    return jsonResponse(200, { scope: formatScope(scope), settings: value ?? null, revision, applied })
+    const answer = { scope: formatScope(scope), settings: value ?? null, revision, applied }
+    return jsonResponse(200, dryRun ? { ...answer, changes } : answer)
   }
   const put = async (call: Call): Promise<HttpResponse> => {
     const scope = scopeOf(call)
@@ -71,8 +69,7 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
   const history = (call: Call): HttpResponse => {
     const { revisionsShown } = limits
     const count = countOf(parametersOf(call), 'limit', revisionsShown, revisionsShown)
-    // One more, to compare the last one with.
-    return jsonResponse(200, newest([...settings.history(count + 1)], count))
+    return jsonResponse(200, newestRevisions(settings, count))
   }
   const path = `${adminPath}/settings`
   return [
@@ -93,23 +90,4 @@ export function settingsRoutes({ settings, origin }: SettingsParts): Route[] {
 
 function scopeOf(call: Call): Scope {
   return parseScope(parametersOf(call).get('scope') ?? '/')
-}
-
-interface ShownRevision {
-  readonly revision: number
-  readonly time: string
-  readonly origin: string
-  /** The paths that differ from the revision before; null when one of the two is damaged. */
-  readonly changed: readonly string[] | null
-}
-
-function newest(entries: readonly HistoryEntry[], count: number): ShownRevision[] {
-  return entries.slice(0, count).map(({ revision, time, origin, document }, i) => {
-    const before = i + 1 < entries.length ? entries[i + 1]?.document : {}
-    return { revision, time: new Date(time / 1000).toISOString(), origin, changed: differences(before, document) }
-  })
-}
-
-function differences(before: JsonObject | undefined, after: JsonObject | undefined): string[] | null {
-  return before === undefined || after === undefined ? null : changedPaths(complete(before), complete(after))
 }

@@ -1,5 +1,6 @@
 import type { NodeId } from '../../identity/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { uptimeFrom } from '../../runtime/uptime.ts'
 import { versionString } from '../../runtime/version.ts'
 import { type HttpResponse, jsonResponse, textResponse } from '../response.ts'
 import type { Route } from '../router.ts'
@@ -22,13 +23,12 @@ export interface NodeParts {
 
 /** The ID of the node, and information about its state. */
 export function nodeRoutes({ nodeId, swarm, clock }: NodeParts): Route[] {
-  const started = clock.steadyMs()
+  const uptime = uptimeFrom(clock)
   const info = (): HttpResponse => {
-    const uptime = Math.floor((clock.steadyMs() - started) * 1e6)
     const { connectedNodes, peersStatus } = swarm()
     return jsonResponse(200, {
       connectedNodes,
-      uptime: { secs: Math.floor(uptime / second), nanos: uptime % second },
+      uptime: uptime(),
       version: versionString,
       swarmState: { peersStatus },
     })
@@ -39,5 +39,3 @@ export function nodeRoutes({ nodeId, swarm, clock }: NodeParts): Route[] {
     { path: '/api/v2/node/info', methods: { GET: { authenticated: true, handle: info } } },
   ]
 }
-
-const second = 1_000_000_000

@@ -1,5 +1,6 @@
 import { checkFeatures, type MainQuery } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
+import { endingError } from '../ending-error.ts'
 import { readSource } from '../input.ts'
 import { write } from '../output.ts'
 import { parsed } from './aql.ts'
@@ -21,12 +22,19 @@ export function readValidQuery(argument: string): ValidQuery {
   return { text, query }
 }
 
-/** Streams results to stdout with backpressure. Returns whether they are complete: the last line has the offsets. */
+/**
+ * Streams results to stdout with backpressure. Returns whether they are complete: the last line has the offsets. Throws
+ * the error in the last line.
+ */
 export async function writeResults(chunks: Iterable<string>): Promise<boolean> {
   let last = ''
   for (const lines of chunks) {
-    last = lines
-    await write(process.stdout, lines)
+    const start = lines.lastIndexOf('\n', lines.length - 2) + 1
+    last = lines.slice(start)
+    const failed = endingError(last)
+    const results = failed === undefined ? lines : lines.slice(0, start)
+    if (results !== '') await write(process.stdout, results)
+    if (failed !== undefined) throw failed
   }
-  return last.slice(last.lastIndexOf('\n', last.length - 2) + 1).startsWith('{"type":"offsets"')
+  return last.startsWith('{"type":"offsets"')
 }

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { linesOf } from '../answers.ts'
-import { errorOf } from '../api-client.ts'
+import { endingError } from '../ending-error.ts'
 import { eventText } from '../event-line.ts'
 import { EventSet } from '../event-references.ts'
 import type { NodeClient } from '../node-client.ts'
@@ -22,7 +22,6 @@ const shownCharacters = 160
 
 interface Line {
   readonly type?: string
-  readonly code?: string
   readonly stream: string
   readonly offset: number
   readonly timestamp: number
@@ -38,8 +37,9 @@ export async function eventsOfQuery(node: NodeClient, query: string): Promise<Se
   const response = await refusedAsInput(node.stream({ method: 'POST', path: '/events/query', body, isLong: true }))
   for await (const text of linesOf(response, limits.answerLineBytes)) {
     if (text === '') continue
+    const failed = endingError(text)
+    if (failed !== undefined) throw failed
     const line = JSON.parse(text) as Line
-    if (line.code !== undefined) throw errorOf(text, undefined)
     if (line.type === 'diagnostic') await write(process.stderr, eventText(text) ?? '')
     if (line.type !== 'event') continue
     if (line.fromKey !== undefined || (line.appId === 'none' && line.timestamp === 0))

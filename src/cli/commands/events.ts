@@ -3,7 +3,8 @@ import { messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { rfc3339 } from '../../base/timestamps.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { linesOf, parsedAnswer } from '../answers.ts'
+import { linesOf } from '../answers.ts'
+import { endingError } from '../ending-error.ts'
 import { eventText } from '../event-line.ts'
 import { textArgument } from '../input.ts'
 import type { NodeClient } from '../node-client.ts'
@@ -84,27 +85,20 @@ function requestOf(kind: ReadKind, query: string, lowerBound: object): { path: s
   }
 }
 
-/** Writes the lines of a response; false when the last one is an error. */
+/** Writes the lines of a response. Throws the error in the last one. */
 async function writeLines(response: Readable, isJson: boolean): Promise<boolean> {
-  let isComplete = true
   for await (const line of linesOf(response, limits.answerLineBytes)) {
     // An empty line keeps the connection alive.
     if (line === '') continue
-    const failed = errorIn(line)
-    if (failed !== undefined) isComplete = false
-    if (failed !== undefined && !isJson) await write(process.stderr, `[${failed.code}] Error: ${failed.message}`)
-    else if (isJson && !line.startsWith('{"type":"offsets"')) await write(process.stdout, line)
+    const failed = endingError(line)
+    if (failed !== undefined) throw failed
+    if (isJson && !line.startsWith('{"type":"offsets"')) await write(process.stdout, line)
     else if (!isJson) await writeText(line)
   }
-  return isComplete
+  return true
 }
 
 async function writeText(line: string): Promise<void> {
   const text = eventText(line)
   if (text !== undefined) await write(process.stdout, text)
-}
-
-/** The error that ends a stream. */
-function errorIn(line: string): { readonly code: string; readonly message: string } | undefined {
-  return line.startsWith('{"code":') ? parsedAnswer<{ code: string; message: string }>(line, 'the node') : undefined
 }

@@ -13,6 +13,7 @@ import {
   unsetText,
   valueResult,
 } from './settings.ts'
+import { previewText } from './settings-preview.ts'
 
 /** The settings of a node, which may be running or stopped. */
 export async function getSettings(named: NamedNode, scope: Scope, defaults: boolean): Promise<Result> {
@@ -35,54 +36,72 @@ export async function getSchema(named: NamedNode): Promise<Result> {
 export interface ChangedNode extends NamedNode {
   /** Whether its last authorized user may be removed. */
   readonly force?: boolean
+  /** Whether the change is only validated and shown. */
+  readonly dryRun?: boolean
+  /** The revision that the change is for: with another one in force, it is refused. */
+  readonly ifRevision?: number | undefined
 }
 
 export async function setSettings(named: ChangedNode, scope: Scope, argument: string): Promise<Result> {
   // Before anything else, and once: it may be the standard input.
   const value = await readValue(argument)
-  const { note, ...changed } = await change(named, scope, { do: 'set', scope, value })
+  const { note, preview, ...changed } = await change(named, scope, { do: 'set', scope, value })
+  if (preview !== undefined) return { text: () => preview, json: changed }
   return { text: () => replacedText(scope, changed.settings), json: changed, note }
 }
 
 export async function unsetSettings(named: ChangedNode, scope: Scope): Promise<Result> {
-  const { note, revision, applied } = await change(named, scope, { do: 'unset', scope })
+  const { note, preview, ...changed } = await change(named, scope, { do: 'unset', scope })
+  if (preview !== undefined) return { text: () => preview, json: changed }
+  const { revision, applied } = changed
   return { text: () => unsetText(scope), json: { scope: formatScope(scope), revision, applied }, note }
 }
 
 export async function rollbackSettings(named: ChangedNode, argument: string): Promise<Result> {
   checkRevision(argument)
   const restored = Number(argument)
-  const { note, revision, applied } = await change(named, [], { do: 'rollback', revision: restored })
+  const { note, preview, ...changed } = await change(named, [], { do: 'rollback', revision: restored })
+  if (preview !== undefined) return { text: () => preview, json: changed }
+  const { revision, applied } = changed
   const text = `Successfully rolled back to revision ${argument}, stored as revision ${revision}.`
   return { text: () => text, json: { revision, restored, applied }, note }
 }
 
+interface Done extends SettingsChanged, Pick<Result, 'note'> {
+  /** What a dry run has found out. */
+  readonly preview?: string
+}
+
 /** The note is for people whose node is running. */
-async function change(
-  named: ChangedNode,
-  scope: Scope,
-  change: Change,
-): Promise<SettingsChanged & Pick<Result, 'note'>> {
-  const { force = false } = named
+async function change(named: ChangedNode, scope: Scope, change: Change): Promise<Done> {
+  const { force = false, dryRun = false, ifRevision } = named
   const check = `shoal settings get ${quoted(formatScope(scope))} ${nodeArgument(named)}`
-  return await onNode<SettingsChanged & Pick<Result, 'note'>>(named, systemRuntime, {
-    running: async (node) => {
-      const changed = await node.request<SettingsChanged>({ ...requestOf(scope, change, force), check })
-      return { ...changed, note: noteOf(changed.applied) }
-    },
-    stopped: (folder) => changeInFolder(folder, scope, change, !force),
+  const done = (changed: SettingsChanged, isRunning: boolean): Done => {
+    const { changes, applied } = changed
+    if (changes !== undefined) return { ...changed, preview: previewText(changes, changed, isRunning) }
+    return isRunning ? { ...changed, note: noteOf(applied) } : changed
+  }
+  return await onNode<Done>(named, systemRuntime, {
+    running: async (node) =>
+      done(
+        await node.request<SettingsChanged>({ ...requestOf(scope, change, { force, dryRun }), ifRevision, check }),
+        true,
+      ),
+    stopped: async (folder) =>
+      done(await changeInFolder(folder, scope, change, { keepsUser: !force, dryRun, ifRevision }), false),
   })
 }
 
 function requestOf(
   scope: Scope,
   change: Change,
-  force: boolean,
+  { force, dryRun }: { force: boolean; dryRun: boolean },
 ): { method: 'PUT' | 'POST' | 'DELETE'; path: string; body?: unknown } {
-  const path = `${pathOf(scope)}${force ? '&force=true' : ''}`
+  const options = `force=${force}&dryRun=${dryRun}`
+  const path = `${pathOf(scope)}&${options}`
   switch (change.do) {
     case 'rollback':
-      return { method: 'POST', path: `/settings/rollback?force=${force}`, body: { revision: change.revision } }
+      return { method: 'POST', path: `/settings/rollback?${options}`, body: { revision: change.revision } }
     case 'unset':
       return { method: 'DELETE', path }
     default:

@@ -1,6 +1,6 @@
 import type { Inspected } from '../../admin/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { type Asked, askAll, notAnsweredText } from '../hosts.ts'
+import { type Asked, askAll, nextCommands, notAnsweredText } from '../hosts.ts'
 import { type NamedNode, nodeArgument, onRunningNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { table } from '../table.ts'
@@ -23,6 +23,7 @@ export async function listNodes(nodes: readonly NamedNode[], timeoutMs: number, 
   return {
     text: () => table(head, listed.map(rowOf)),
     json: listed.map(jsonOf),
+    note: nextCommands(listed, 'shoal nodes ls'),
     failed: isStrict && listed.some(({ connection }) => connection !== 'reachable'),
   }
 }

@@ -11,7 +11,8 @@ import { hostName, originText } from '../addresses.ts'
 import { type BindOptions, endpointsOf } from '../bind-options.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
-import { errorJson, exitCodes, resultJson, withCauses, write } from '../output.ts'
+import { errorJson, exitCodes, resultJson, write } from '../output.ts'
+import { startErrorText } from '../start-error.ts'
 import { levelOf } from '../verbose.ts'
 
 export interface RunOptions extends BindOptions {
@@ -65,7 +66,7 @@ export async function run(options: RunOptions): Promise<number> {
     )
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-    const text = `Error: ${codeOf(error)}${withCauses(error)}`
+    const text = startErrorText(error, { path: nodeOptions.folder, typed: options.workingDir })
     if (logJson) log.error(text)
     else output.sink.write(`${text}\n`)
     if (options.json === true) await write(process.stdout, errorJson(error))
@@ -141,11 +142,6 @@ function rootKeyOf(text: string): PublicKey {
   } catch (error) {
     throw new ShoalError('ERR_INVALID_INPUT', `--root-public-key: ${messageOf(error)}`)
   }
-}
-
-/** The specification has the error code in the log text of a port collision only. */
-function codeOf(error: Error): string {
-  return error instanceof ShoalError && error.code === 'ERR_PORT_COLLISION' ? `${error.code}: ` : ''
 }
 
 async function untilStopped(

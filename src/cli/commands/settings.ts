@@ -5,12 +5,14 @@ import { systemClock } from '../../runtime/clock.ts'
 import {
   type Applied,
   type Change,
+  type ChangeOptions,
   formatScope,
   type Json,
   type Scope,
   Settings,
   type SettingsLog,
   schema,
+  type ValueChange,
 } from '../../settings/index.ts'
 import { DataFolder, FolderLocked, NodeDatabase } from '../../store/index.ts'
 import { readSource } from '../input.ts'
@@ -43,16 +45,11 @@ export async function unsetLocal(folder: string, scope: Scope): Promise<Result> 
 /** Restores an earlier revision, also when a damaged revision keeps the node from starting. */
 export async function rollbackLocal(folder: string, argument: string): Promise<Result> {
   checkRevision(argument)
-  const open = (log: SettingsLog): Promise<Settings> => Settings.openIgnoringDamage(log, systemClock)
   const rollback = (): Promise<number> =>
-    withSettings(
-      folder,
-      async (settings) => {
-        await settings.rollback(Number(argument), origin)
-        return settings.revision
-      },
-      open,
-    )
+    withUndamagedSettings(folder, async (settings) => {
+      await settings.rollback(Number(argument), origin)
+      return settings.revision
+    })
   const revision = await whileStopped(folder, `rollback ${argument}`, rollback)
   const text = `Successfully rolled back to revision ${argument}, stored as revision ${revision}.`
   return { text: () => text, json: { revision, restored: Number(argument) } }
@@ -84,6 +81,8 @@ export interface SettingsChanged {
   readonly settings: Json
   readonly revision: number
   readonly applied: Applied
+  /** Of a dry run. */
+  readonly changes?: readonly ValueChange[]
 }
 
 /** The settings in the folder of a stopped node. */
@@ -96,12 +95,19 @@ export async function changeInFolder(
   folder: string,
   scope: Scope,
   change: Change,
-  keepsUser = false,
+  options: Pick<ChangeOptions, 'keepsUser' | 'dryRun' | 'ifRevision'> = {},
 ): Promise<SettingsChanged> {
-  const { value, revision, paths } = await withSettings(folder, (settings) =>
-    settings.change(change, { origin, keepsUser }),
+  const { value, revision, paths, changes } = await withSettings(folder, (settings) =>
+    settings.change(change, { ...options, origin }),
   )
-  return { scope: formatScope(scope), settings: value ?? null, revision, applied: { live: [], restart: paths } }
+  const applied = { live: [], restart: paths }
+  const changed = { scope: formatScope(scope), settings: value ?? null, revision, applied }
+  return options.dryRun === true ? { ...changed, changes } : changed
+}
+
+/** Opens the settings of a stopped node also when the newest revision is damaged. */
+export async function withUndamagedSettings<T>(folder: string, work: (settings: Settings) => Promise<T>): Promise<T> {
+  return await withSettings(folder, work, (log) => Settings.openIgnoringDamage(log, systemClock))
 }
 
 /** Authorizes a user of a stopped node. */

@@ -1,5 +1,5 @@
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { type Asked, askAll, notAnsweredText } from '../hosts.ts'
+import { type Asked, askAll, nextCommands, notAnsweredText } from '../hosts.ts'
 import type { NamedNode } from '../on-node.ts'
 import type { Result } from '../output.ts'
 import { table } from '../table.ts'
@@ -20,7 +20,7 @@ export async function listTopics(nodes: readonly NamedNode[], timeoutMs: number,
     node.request<Topics>({ method: 'GET', path: '/topics' }),
   )
   const head = ['NODE ID', 'HOST', 'TOPIC', 'SIZE', 'ACTIVE']
-  return result(listed, isStrict, () => table(head, listed.flatMap(topicRows)))
+  return result(listed, isStrict, 'shoal topics ls', () => table(head, listed.flatMap(topicRows)))
 }
 
 /** One row per topic; the node is named in its first one. */
@@ -51,14 +51,15 @@ export async function deleteTopic(
       ? [one.answer.nodeId, one.host, one.answer.deleted ? 'Y' : 'N']
       : [notAnsweredText(one), one.host, ''],
   )
-  return result(asked, isStrict, () => table(['NODE ID', 'HOST', 'DELETED'], rows))
+  return result(asked, isStrict, 'shoal topics delete', () => table(['NODE ID', 'HOST', 'DELETED'], rows))
 }
 
-function result<T>(asked: readonly Asked<T>[], isStrict: boolean, text: () => string): Result {
+function result<T>(asked: readonly Asked<T>[], isStrict: boolean, command: string, text: () => string): Result {
   const json = asked.map((one) => {
     if (one.connection !== 'reachable') return one
     const { connection, host, answer } = one
     return { connection, host, response: answer }
   })
-  return { text, json, failed: isStrict && asked.some(({ connection }) => connection !== 'reachable') }
+  const note = nextCommands(asked, command)
+  return { text, json, note, failed: isStrict && asked.some(({ connection }) => connection !== 'reachable') }
 }
