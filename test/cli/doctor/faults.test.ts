@@ -161,6 +161,20 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    name: 'a node that other machines cannot find',
+    make: async (t, journey) => {
+      const swarm = { ...testSwarm, announceAddresses: ['/ip4/127.0.0.1/tcp/4001'] }
+      const { folder } = await RunningNode.start(t, folderIn(journey), { swarm })
+      return {
+        node: ['--working-dir', folder],
+        expected: [
+          ['peers', 'warning', /^The node listens for others on loopback only: \/ip4\/127\.0\.0\.1\/tcp\/\d+\.$/],
+          ['peers', 'warning', /in \/swarm\/announceAddresses: \/ip4\/127\.0\.0\.1\/tcp\/4001\.$/],
+        ],
+      }
+    },
+  },
+  {
     name: 'an initial peer that cannot be reached',
     make: async (t, journey) => {
       const peer = peerIdOf(new KeyPair(Buffer.alloc(32, 5)).publicKey)
