@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { failure, type ShoalError } from '../base/errors.ts'
+import { failure, invalidRequest, type ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { bodyCost } from '../client-memory/account.ts'
 import { release } from '../runtime/buffers.ts'
@@ -295,14 +295,14 @@ function receiveAll(
 function followedByClose(): void {}
 
 function idleTimeout(idleTimeoutMs: number): ShoalError {
-  return failure('ERR_BAD_REQUEST', { cause: `Idle timeout: no data of the request body for ${idleTimeoutMs} ms.` })
+  return invalidRequest(`Idle timeout: no data of the request body for ${idleTimeoutMs} ms.`)
 }
 
 function tooManySmallChunks(): ShoalError {
   const { smallBodyChunks, smallBodyChunkBytes } = limits
-  return failure('ERR_BAD_REQUEST', {
-    cause: `The request body has more than ${smallBodyChunks} chunks of less than ${smallBodyChunkBytes} bytes.`,
-  })
+  return invalidRequest(
+    `The request body has more than ${smallBodyChunks} chunks of less than ${smallBodyChunkBytes} bytes.`,
+  )
 }
 
 function tooLarge(size: number, limit: number): ShoalError {

@@ -70,7 +70,7 @@ function preflight(request: IncomingHttpHeaders): HttpResponse {
 function forbidden(reason: string): HttpResponse {
   return {
     status: 403,
-    refusal: 'CORS',
+    refusal: { status: 403, code: 'CORS', cause: reason },
     headers: { 'content-type': 'text/plain; charset=utf-8' },
     body: `CORS request forbidden: ${reason}`,
   }

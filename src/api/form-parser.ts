@@ -1,5 +1,5 @@
 import type { Dicer } from '@fastify/busboy'
-import { failure, messageOf, ShoalError } from '../base/errors.ts'
+import { invalidRequest, messageOf, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { fileNameOf } from './file-name.ts'
 
@@ -190,5 +190,5 @@ function endlessHeaders(): ShoalError {
 }
 
 function malformed(cause: string): ShoalError {
-  return failure('ERR_BAD_REQUEST', { cause: `Malformed multipart body: ${cause}.` })
+  return invalidRequest(`Malformed multipart body: ${cause}.`)
 }

@@ -1,4 +1,4 @@
-import { failure } from '../base/errors.ts'
+import { failure, invalidRequest } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { QueryRequest, SubscribeRequest } from '../events/index.ts'
 import { memberOf, memberText } from './members.ts'
@@ -32,7 +32,7 @@ export function monotonicRequest(value: unknown, app: RequestingApp): SubscribeR
 export function queryText(value: unknown): string {
   const text = memberText(value, 'query')
   if (text.length > limits.queryBytes || Buffer.byteLength(text) > limits.queryBytes)
-    throw failure('ERR_BAD_REQUEST', { cause: `The query has more than ${limits.queryBytes} bytes.` })
+    throw invalidRequest(`The query has more than ${limits.queryBytes} bytes.`)
   return text
 }
 

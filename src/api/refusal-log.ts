@@ -1,22 +1,26 @@
+import { escapeLine } from '../base/control-characters.ts'
 import { errorTable } from '../base/errors.ts'
 import { type Logger, ThrottledLog } from '../logging/index.ts'
 import type { Timers } from '../runtime/timers.ts'
+import type { Refusal } from './refusal.ts'
 
 /** The logged fields of a request. Never its query string, headers or body: they contain tokens. */
 export interface RefusedRequest {
   readonly method?: string | undefined
   readonly path?: string
+  /** The service of a request over a WebSocket. */
+  readonly service?: string | undefined
   readonly remote: string | undefined
   /** The app that has sent it, if it was authenticated. */
   readonly appId?: string | undefined
 }
 
-/** Longer paths are truncated in the log. */
-const shownPath = 80
+/** Longer paths and causes are truncated in the log. */
+const [shownPath, shownCause] = [80, 200]
 
 /**
  * Logs rejected requests, rate-limited: one line a minute per status, error code and app, with a count of the others.
- * The reason is that of the error code: messages may quote tokens and bodies.
+ * The reason is that of the error code, the cause is that of the request.
  */
 export class RefusalLog {
   readonly #log: Logger
@@ -27,24 +31,32 @@ export class RefusalLog {
     this.#throttled = new ThrottledLog((count) => log.info('more requests refused', { count }), timers)
   }
 
-  /** `reason` is the code of an error. */
-  add(status: number, reason: string, { method, path, remote, appId }: RefusedRequest): void {
-    const what = `${status} ${reason}`
+  add({ status, code, cause }: Refusal, { method, path, service, remote, appId }: RefusedRequest): void {
+    const what = `${status} ${code}`
     const app = appId === undefined ? {} : { app: appId }
-    const { when } = Object.hasOwn(errorTable, reason) ? errorTable[reason as keyof typeof errorTable] : {}
+    const reason = code === 'CORS' ? undefined : errorTable[code].when
     const write = (text: string, fields = {}): void =>
       status < 500 ? this.#log.info(text, fields) : this.#log.warn(text, fields)
     this.#throttled.add(appId === undefined ? what : `${what} ${appId}`, {
       first: () => {
-        const target = { ...(method !== undefined && { method }), ...(path !== undefined && { path: shown(path) }) }
-        const more = { ...app, ...(when !== undefined && { reason: when }) }
-        write(`request refused: ${what}`, { ...target, ...(remote !== undefined && { remote }), ...more })
+        const fields = {
+          method,
+          path: shown(path, shownPath),
+          service,
+          remote,
+          ...app,
+          reason,
+          cause: shown(cause, shownCause),
+        }
+        const known = Object.entries(fields).filter(([, value]) => value !== undefined)
+        write(`request refused: ${what}`, Object.fromEntries(known))
       },
       more: (count) => write(`more requests refused: ${what}`, { count, ...app }),
     })
   }
 }
 
-function shown(path: string): string {
-  return path.length > shownPath ? `${path.slice(0, shownPath)}…` : path
+function shown(text: string | undefined, length: number): string | undefined {
+  if (text === undefined) return undefined
+  return escapeLine(text.length > length ? `${text.slice(0, length)}…` : text)
 }

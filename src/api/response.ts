@@ -1,4 +1,5 @@
 import type { ShoalError } from '../base/errors.ts'
+import { type Refusal, refusalOf } from './refusal.ts'
 
 /** A streamed response body, sent with backpressure. `cancel` stops the producer when the client disconnects. */
 export interface StreamedBody extends AsyncIterable<Uint8Array> {
@@ -14,8 +15,8 @@ export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | StreamedBody
-  /** The error code of a rejected request, for the log. */
-  readonly refusal?: string
+  /** Why a request was refused, for the log. */
+  readonly refusal?: Refusal
   /** Called when a body of bytes was written to the socket: its buffer may be released. Not called for small bodies. */
   sent?(): void
 }
@@ -45,7 +46,7 @@ export function emptyResponse(status: number): HttpResponse {
 }
 
 export function errorResponse(error: ShoalError): HttpResponse {
-  const response = { ...jsonResponse(error.status, error), refusal: error.code }
+  const response = { ...jsonResponse(error.status, error), refusal: refusalOf(error) }
   const { retrySeconds } = error
   if (retrySeconds === undefined) return response
   return { ...response, headers: { ...response.headers, 'retry-after': String(retrySeconds) } }

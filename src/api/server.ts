@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { damageOf, failure, messageOf, ShoalError, systemCode } from '../base/errors.ts'
+import { damageOf, failure, invalidRequest, messageOf, ShoalError, systemCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { createServer } from '../base/node-http.ts'
 import type { App } from '../identity/index.ts'
@@ -16,6 +16,7 @@ import type { OriginRule } from './cors.ts'
 import type { Hosts } from './hosts.ts'
 import { checkAccept, checkJsonContent } from './negotiation.ts'
 import type { ParseQueue } from './parse-queue.ts'
+import { refusalOf } from './refusal.ts'
 import { RefusalLog } from './refusal-log.ts'
 import { errorResponse, type HttpResponse } from './response.ts'
 import { methodOf, type Route, Router } from './router.ts'
@@ -165,7 +166,7 @@ export class HttpService {
       )
     } catch (error) {
       if (error instanceof ShoalError) return this.#refusal(call, error)
-      if (error instanceof JsonError) return errorResponse(failure('ERR_BAD_REQUEST', { cause: error.message }))
+      if (error instanceof JsonError) return errorResponse(invalidRequest(error.message))
       if (error instanceof ClientDisconnected) return undefined
       log.error(`request failed: ${messageOf(error)}`, { method: call.method, path: call.path })
       return errorResponse(damageOf(error) ?? failure('ERR_INTERNAL', {}))
@@ -211,9 +212,10 @@ export class HttpService {
       return
     }
     // A client that disconnects in the middle of a request is not logged as rejected.
+    const refused = invalidRequest(problemOf(error))
     if (systemCode(error) !== 'HPE_INVALID_EOF_STATE')
-      this.#refusals.add(400, 'ERR_BAD_REQUEST', { remote: (socket as Socket).remoteAddress })
-    const body = JSON.stringify(failure('ERR_BAD_REQUEST', { cause: badRequest(error) }))
+      this.#refusals.add(refusalOf(refused), { remote: (socket as Socket).remoteAddress })
+    const body = JSON.stringify(refused)
     const head = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`
     socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`)
   }
@@ -221,7 +223,7 @@ export class HttpService {
   #log({ request, method, path, appId }: Call, { status, refusal }: HttpResponse, started: number): void {
     const { log, clock } = this.#options
     const remote = request.socket.remoteAddress
-    if (refusal !== undefined) this.#refusals.add(status, refusal, { method, path, remote, appId })
+    if (refusal !== undefined) this.#refusals.add(refusal, { method, path, remote, appId })
     if (!log.isDebug) return
     log.debug('request', {
       method,
@@ -270,7 +272,7 @@ function hasRequestBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-function badRequest(error: Error): string {
+function problemOf(error: Error): string {
   const { requestHeadBytes, requestHeadTimeoutMs, requestTimeoutMs } = limits
   switch (systemCode(error)) {
     case 'HPE_HEADER_OVERFLOW':

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { failure } from '../base/errors.ts'
+import { invalidRequest } from '../base/errors.ts'
 
 /** A request target in absolute form (RFC 9112, section 3.2.2), as clients send it to a proxy. */
 const absolute = /^https?:\/\/([^/?#]*)([^#]*)$/i
@@ -17,5 +17,5 @@ export function normalizeTarget(request: IncomingMessage): void {
 /** Throws when an HTTP/1.1 request has no `Host` header (RFC 9112, section 3.2). */
 export function checkHostHeader({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
   const isOlder = httpVersionMajor < 1 || (httpVersionMajor === 1 && httpVersionMinor === 0)
-  if (headers.host === undefined && !isOlder) throw failure('ERR_BAD_REQUEST', { cause: 'The Host header is missing.' })
+  if (headers.host === undefined && !isOlder) throw invalidRequest('The Host header is missing.')
 }

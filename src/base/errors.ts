@@ -6,6 +6,8 @@ interface ErrorRow {
   readonly when: string
   /** Seconds after which the same request may succeed. */
   readonly retrySeconds?: number
+  /** Whether the message quotes neither tokens nor contents of requests, so that the log may show it. */
+  readonly isLoggable?: boolean
 }
 
 /**
@@ -18,6 +20,7 @@ export const errorTable = {
     status: 400,
     text: 'Invalid manifest. <cause>',
     when: 'an app manifest with a malformed or invalid signature',
+    isLoggable: true,
   },
   ERR_MISSING_AUTH_HEADER: {
     status: 401,
@@ -53,31 +56,37 @@ export const errorTable = {
     status: 401,
     text: "App '<appId>' is not authorized: <reason>. Provide a valid app license in the node settings.",
     when: 'an app without a valid licence, on a licensed node',
+    isLoggable: true,
   },
   ERR_NODE_UNAUTHORIZED: {
     status: 401,
     text: 'Node is not licensed: <reason>. Please correct this in the settings.',
     when: 'an invalid node licence',
+    isLoggable: true,
   },
   ERR_HOST_NOT_ALLOWED: {
     status: 403,
     text: "Requests for the host '<host>' are not answered. `shoal run --api-host <name>` allows it.",
     when: 'a Host header that is not a known name of this node: protects against DNS rebinding by other websites',
+    isLoggable: true,
   },
   ERR_ORIGIN_NOT_ALLOWED: {
     status: 403,
     text: "Requests of the website '<origin>' are not answered.",
     when: 'a request of a website to the admin port',
+    isLoggable: true,
   },
   ERR_USER_UNAUTHENTICATED: {
     status: 401,
     text: '<cause>',
     when: 'a request to the admin port without a session, or with one that has ended; a command without a user key',
+    isLoggable: true,
   },
   ERR_UNAUTHORIZED: {
     status: 403,
     text: 'Provided key is not authorized to access the API.',
     when: 'a user key that is not in `/admin/authorizedUsers` of the node',
+    isLoggable: true,
   },
   ERR_TOO_MANY_ATTEMPTS: {
     status: 429,
@@ -99,16 +108,19 @@ export const errorTable = {
     status: 413,
     text: 'Payload too large (<size> > <limit>).',
     when: 'a request body that exceeds a size limit',
+    isLoggable: true,
   },
   ERR_RANGE_NOT_SATISFIABLE: {
     status: 416,
     text: 'The file has <size> bytes, none of which is in the range.',
     when: 'a Range header beyond the end of the file',
+    isLoggable: true,
   },
   ERR_UNSUPPORTED_FEATURE: {
     status: 418,
     text: 'Feature `<feature>` is not supported on endpoint `<endpoint>`.',
     when: 'a feature of the query language that this endpoint does not support',
+    isLoggable: true,
   },
   ERR_NOT_ACCEPTABLE: {
     status: 406,
@@ -124,6 +136,7 @@ export const errorTable = {
     status: 503,
     text: 'Service overloaded. Channel towards event store is overloaded.',
     when: 'a limit of queues, concurrent requests or client memory is reached; nothing was stored, retry',
+    isLoggable: true,
   },
   ERR_SHUTTING_DOWN: {
     status: 503,
@@ -136,6 +149,7 @@ export const errorTable = {
     text: "The topic '<topic>' is not open: <cause>. Nothing was stored: try again.",
     when: 'a request while the node changes to another topic, or while that topic cannot be opened; `/readyz` says more',
     retrySeconds: 1,
+    isLoggable: true,
   },
   ERR_INTERNAL: { status: 500, text: 'Internal server error.', when: 'a defect of shoal; the log says more' },
   ERR_INTERNAL_ERROR: {
@@ -166,31 +180,37 @@ export const errorTable = {
     status: 500,
     text: 'Stored data is damaged: <cause>. Stop the node and run `shoal store verify`.',
     when: 'corrupt stored data: it is never served',
+    isLoggable: true,
   },
   ERR_STORAGE: {
     status: 503,
     text: 'This could not be stored: <cause>.',
     when: 'the disk is full or fails; nothing was stored, except after an I/O error during the commit, when the request may still be on disk; reads still work',
+    isLoggable: true,
   },
   ERR_STREAM_FORKED: {
     status: 500,
     text: 'The stream <stream> of this node is frozen: there are two different histories of it, both signed by this node. Nothing was stored.',
     when: 'a publish to a stream of which the node has written two histories, for example after its data folder was restored from a backup or copied',
+    isLoggable: true,
   },
   ERR_OWN_STREAMS_UNCERTAIN: {
     status: 503,
     text: 'This cannot be stored yet: <cause>. Nothing was stored: try again.',
     when: 'a publish after a start at which other nodes may have more events of this node: after a crash, a restored backup or a copied data folder; reads still work',
+    isLoggable: true,
   },
   ERR_STORAGE_READ: {
     status: 503,
     text: 'This could not be read: <cause>.',
     when: 'a read error of the disk',
+    isLoggable: true,
   },
   ERR_CLOCK: {
     status: 503,
     text: 'The clock of this machine shows <time>, but times can only be stored from 1970 to 2255. Nothing was stored: set the clock, and try again.',
     when: 'a wall clock outside the storable range; reads still work',
+    isLoggable: true,
   },
   ERR_NODE_UNREACHABLE: {
     status: 503,
@@ -234,11 +254,19 @@ export type ErrorDetails<Code extends ErrorCode> = Record<
 /** An error for the user or client that caused it: it has a code and a message that says what to do. */
 export class ShoalError extends Error {
   readonly code: ErrorCode
+  readonly #isLoggable: boolean
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { isLoggable?: boolean }) {
     super(message, options)
     this.name = 'ShoalError'
     this.code = code
+    const row: ErrorRow = errorTable[code]
+    this.#isLoggable = options?.isLoggable ?? row.isLoggable ?? false
+  }
+
+  /** Whether the message quotes neither tokens nor contents of requests, so that the log may show it. */
+  get isLoggable(): boolean {
+    return this.#isLoggable
   }
 
   get status(): number {
@@ -266,6 +294,12 @@ export function failure<Code extends ErrorCode>(
   const values = details as Record<string, string | number>
   const message = errorTable[code].text.replace(/<(\w+)>/g, (whole, name: string) => String(values[name] ?? whole))
   return new ShoalError(code, message, options)
+}
+
+/** An invalid request. The cause has nothing of its contents: the log shows it. */
+export function invalidRequest(cause: string): ShoalError {
+  const { message } = failure('ERR_BAD_REQUEST', { cause })
+  return new ShoalError('ERR_BAD_REQUEST', message, { isLoggable: true })
 }
 
 /** The message of a thrown value, which need not be an `Error`. */

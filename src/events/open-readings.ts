@@ -1,4 +1,4 @@
-import { failure } from '../base/errors.ts'
+import { invalidRequest } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Reading } from '../store/index.ts'
 
@@ -9,7 +9,7 @@ export class OpenReadings {
   /** Starts a query or subscription. Throws at the limit. */
   start(read: () => Reading): Reading {
     if (this.#readings.size >= limits.openQueries)
-      throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openQueries} open streams, which is the limit.` })
+      throw invalidRequest(`There are ${limits.openQueries} open streams, which is the limit.`)
     const reading = read()
     this.#readings.add(reading)
     reading.ended.then(() => this.#readings.delete(reading))

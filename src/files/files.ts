@@ -1,4 +1,4 @@
-import { failure } from '../base/errors.ts'
+import { failure, invalidRequest } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Events } from '../events/index.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
@@ -186,7 +186,7 @@ export class Files {
     const now = nowMs(this.#options.clock)
     const others = (await this.#thread.call('queries', [])).filter(({ app, until }) => app !== appId && until > now)
     if (others.length >= limits.standingQueries)
-      throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
+      throw invalidRequest(`There are ${limits.standingQueries} queries already.`)
     await this.#publishFact(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
     await this.#queries.run(appId)
   }

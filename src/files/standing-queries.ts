@@ -1,4 +1,4 @@
-import { failure, messageOf, ShoalError } from '../base/errors.ts'
+import { invalidRequest, messageOf, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Events, OffsetMap, Reading } from '../events/index.ts'
 import type { Logger } from '../logging/index.ts'
@@ -117,7 +117,7 @@ export class StandingQueries {
 }
 
 function tooMany(): ShoalError {
-  return failure('ERR_BAD_REQUEST', { cause: `It finds more than ${limits.standingQueryResults} files.` })
+  return invalidRequest(`It finds more than ${limits.standingQueryResults} files.`)
 }
 
 /** The CIDs among the results; other results are ignored. */

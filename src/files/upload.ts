@@ -1,4 +1,4 @@
-import { failure } from '../base/errors.ts'
+import { invalidRequest } from '../base/errors.ts'
 import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
 import type { CalledThread, TransferThrottle } from '../store/index.ts'
@@ -65,7 +65,7 @@ export class Upload {
   /** Resolved when all blocks are committed. */
   async finish(asDirectory = false): Promise<Uploaded> {
     const [first, ...more] = this.#files
-    if (first === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'There is no file in it.' })
+    if (first === undefined) throw invalidRequest('There is no file in it.')
     const uploaded =
       more.length === 0 && !asDirectory
         ? { file: first.path.join('/'), cid: first.cid, size: first.size }

@@ -1,4 +1,4 @@
-import { failure } from '../base/errors.ts'
+import { failure, invalidRequest } from '../base/errors.ts'
 import { nodeAppId } from './app-id.ts'
 import type { PublicKey } from './keys.ts'
 import { licenceProblem, nodeLicenceSubject } from './licences.ts'
@@ -26,11 +26,10 @@ const trialPrefix = 'com.example.'
 export function admitApp(manifest: Manifest, licensing: Licensing, root: PublicKey | undefined, now: number): Admitted {
   const { appId, version, signature } = manifest
   const isLicensed = licensing.node !== 'development'
-  if (appId === nodeAppId) throw failure('ERR_BAD_REQUEST', { cause: `The app ID '${appId}' is the node's own.` })
+  if (appId === nodeAppId) throw invalidRequest(`The app ID '${appId}' is the node's own.`)
   if (signature === undefined) {
     if (isLicensed && !appId.startsWith(trialPrefix)) {
-      const cause = `Trial app id needs to start with '${trialPrefix}'. Got '${appId}'.`
-      throw failure('ERR_BAD_REQUEST', { cause })
+      throw invalidRequest(`Trial app id needs to start with '${trialPrefix}'. Got '${appId}'.`)
     }
     return { appId, version, mode: 'trial' }
   }

@@ -222,6 +222,9 @@ function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput
   metrics.gauge('shoal_disk_free_bytes', 'Free bytes on the disk of the data folder.', () => ({
     value: diskSpace(folder).free,
   }))
+  metrics.gauge('shoal_disk_total_bytes', 'Bytes of the disk of the data folder.', () => ({
+    value: diskSpace(folder).total,
+  }))
   addProcessMetrics(metrics, processStartSeconds())
   return metrics
 }

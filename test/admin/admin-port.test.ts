@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
-import { promisify } from 'node:util'
 import { type AdminParts, adminRoutes } from '../../src/admin/routes/index.ts'
 import type { ServerCertificate } from '../../src/api/index.ts'
 import { formatPublicKey, KeyPair, nodeCertificate, nodeIdOf, nodeOfCertificate } from '../../src/identity/index.ts'
@@ -217,30 +215,4 @@ test('with TLS the certificate proves the identity of the node, and plain HTTP g
   const malformed = connect({ host: at.address, port: at.port, rejectUnauthorized: false })
   malformed.end('nonsense\r\n\r\n')
   assert.match(String((await malformed.toArray())[0]), /^HTTP\/1\.1 400 /)
-})
-
-/** Signs in as a program of another user does. Prints the error code of the answer. */
-const foreignClient = `
-const [url, publicKey] = process.argv.slice(1)
-const { createPrivateKey, sign } = require('node:crypto')
-const post = (path, body) => fetch(url + path, {
-  method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body),
-}).then((response) => response.json())
-const head = Buffer.from('302e020100300506032b657004220420', 'hex')
-const key = createPrivateKey({ key: Buffer.concat([head, Buffer.alloc(32, 2)]), format: 'der', type: 'pkcs8' })
-post('/challenge', { publicKey }).then(async ({ challenge, nodeId }) => {
-  const signature = sign(null, Buffer.from('shoal-admin' + nodeId + challenge), key).toString('base64')
-  console.log((await post('', { publicKey, challenge, signature })).code)
-})`
-
-test('a program of another user of this machine cannot claim the node', {
-  skip: process.getuid?.() !== 0,
-}, async (t) => {
-  const { at, settings } = await started(t)
-  const url = `http://${at.address}:${at.port}/api/v2/admin/session`
-  const options = { uid: 65534, gid: 65534, cwd: '/', env: {} }
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', foreignClient, url, keyOf(anna)], options)
-  assert.equal(stdout, 'ERR_UNAUTHORIZED\n')
-  assert.deepEqual(settings.get(['admin', 'authorizedUsers']), [])
-  assert.equal((await signIn(at, anna)).body.firstUser, true)
 })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../src/base/errors.ts'
@@ -21,12 +21,14 @@ export class SmallDisk {
     return join(this.path, name)
   }
 
-  /** Uses up all free space. */
-  fill(): void {
+  /** Uses up the free space, all of it or down to a number of bytes. */
+  fill({ leaving = 0 } = {}): void {
     const descriptor = openSync(this.file('filler'), 'a')
     try {
       const page = Buffer.alloc(4096)
-      while (writeSync(descriptor, page) === page.length);
+      const { bavail, bsize } = statfsSync(this.path)
+      const pages = leaving === 0 ? Number.POSITIVE_INFINITY : Math.floor((bavail * bsize - leaving) / page.length)
+      for (let i = 0; i < pages && writeSync(descriptor, page) === page.length; i++);
     } catch {
       // ENOSPC: the disk is full.
     } finally {

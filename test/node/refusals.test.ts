@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { manifest } from '../support/api.ts'
 import { json, startNode } from '../support/node.ts'
 import { until } from '../support/process.ts'
+import { TestSocket } from '../support/socket.ts'
 
 /** Waits for a number of matching log lines. Returns them without their timestamps. */
 async function linesLike(log: readonly string[], pattern: RegExp, count: number): Promise<string[]> {
@@ -41,8 +42,8 @@ test('refused requests are logged at INFO, once per reason, with the app, withou
     `INFO api: request refused: 401 ERR_MISSING_AUTH_HEADER ${at('GET', '/api/v2/events/offsets')} reason="a request without a token"`,
     `INFO api: request refused: 401 ERR_TOKEN_UNAUTHORIZED ${at('GET', '/api/v2/events/offsets')} reason="a token that was not signed by this node"`,
     `INFO api: request refused: 401 ERR_TOKEN_INVALID ${at('GET', '/api/v2/events/offsets')} reason="a malformed token"`,
-    `INFO api: request refused: 403 CORS ${at('OPTIONS', '/api/v2/events/offsets')}`,
-    `INFO api: request refused: 400 ERR_BAD_REQUEST ${at('POST', '/api/v2/events/publish')} app=com.example.test reason="a malformed request"`,
+    `INFO api: request refused: 403 CORS ${at('OPTIONS', '/api/v2/events/offsets')} cause="request-method not allowed"`,
+    `INFO api: request refused: 400 ERR_BAD_REQUEST ${at('POST', '/api/v2/events/publish')} app=com.example.test reason="a malformed request" cause="missing field \`data\` at line 1 column 15"`,
     `INFO api: request refused: 405 ERR_METHOD_NOT_ALLOWED ${at('DELETE', '/api/v2/events/publish')} reason="a known path with an unsupported method"`,
   ])
   for (const text of ['secret', 'access_token', token.slice(0, 40)]) assert.ok(!log.join('').includes(text), text)
@@ -58,6 +59,47 @@ test('a refused WebSocket is logged without its token', async (t) => {
     'INFO api: request refused: 401 ERR_TOKEN_INVALID method=GET path=/api/v2/events remote=127.0.0.1 reason="a malformed token"',
   )
 })
+
+test('refused requests of a WebSocket are logged with code, app, reason and cause, without their contents', async (t) => {
+  const { url, token, log } = await startNode(t)
+  const socket = await TestSocket.open(t, { url, token })
+  const refused: [service: string, payload: unknown][] = [
+    ['publish', { 'my secret': 1 }],
+    ['offsets', 'my secret'],
+    ['query', { query: "FROM 'my secret' SELECT", order: 'asc' }],
+    ['subscribe', { query: "FROM 'x'", lowerBound: { 'my secret': 1 } }],
+    ['my secret', null],
+  ]
+  for (const [i, [service, payload]] of [...refused, ...refused].entries()) {
+    socket.request(i, service, payload)
+    while ((await socket.take()).type !== 'error');
+  }
+  const [publish, unknown, ...more] = await linesLike(log, /request refused/, 2)
+  const by = 'remote=127.0.0.1 app=com.example.test'
+  assert.deepEqual(
+    [publish, unknown, more],
+    [
+      `INFO api: request refused: 400 ERR_BAD_REQUEST service=publish ${by} reason="a malformed request" cause="missing field \`data\` at line 1 column 15"`,
+      `INFO api: request refused: 404 ERR_NOT_FOUND ${by} reason="an unknown path" cause="an unknown service: there are offsets, publish, query, subscribe, subscribe_monotonic"`,
+      [],
+    ],
+  )
+  for (const text of ['secret', token.slice(0, 40)]) assert.ok(!log.join('').includes(text), text)
+})
+
+for (const [service, payload] of [
+  ['query', { query: "FROM 'my secret' SELECT", order: 'asc' }],
+  ['subscribe', { query: "FROM 'x'", lowerBound: { 'my secret': 1 } }],
+] as const)
+  test(`the cause of a refused ${service} request that quotes its contents is not logged`, async (t) => {
+    const { url, token, log } = await startNode(t)
+    const socket = await TestSocket.open(t, { url, token })
+    socket.request(1, service, payload)
+    assert.match(JSON.stringify(await socket.take()), /my secret/)
+    const lines = await linesLike(log, /request refused/, 1)
+    assert.match(lines[0] ?? '', new RegExp(`service=${service} .* reason="a malformed request"$`))
+    assert.ok(!log.join('').includes('secret'))
+  })
 
 test('successful requests and readiness checks are not logged at INFO', async (t) => {
   const { call, log } = await startNode(t)

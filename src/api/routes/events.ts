@@ -1,4 +1,4 @@
-import { failure } from '../../base/errors.ts'
+import { invalidRequest } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import type { Events, Reading } from '../../events/index.ts'
 import type { App } from '../../identity/index.ts'
@@ -63,7 +63,5 @@ export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliv
 
 /** A plain GET request for the WebSocket endpoint. */
 function upgradeMissing(): HttpResponse {
-  throw failure('ERR_BAD_REQUEST', {
-    cause: 'This is a WebSocket endpoint: the header `Upgrade: websocket` is missing.',
-  })
+  throw invalidRequest('This is a WebSocket endpoint: the header `Upgrade: websocket` is missing.')
 }

@@ -1,4 +1,4 @@
-import { failure, ShoalError } from '../../base/errors.ts'
+import { failure, invalidRequest, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { type Duration, type Files, isName, parseCid } from '../../files/index.ts'
 import type { App } from '../../identity/index.ts'
@@ -28,8 +28,7 @@ export function fileRoutes(files: () => Promise<Files>, prefix = '/api/v2/files'
       appId,
       async (target) => {
         for await (const { fileName, content } of formParts(call.bodyStream(), boundary)) {
-          if (fileName === undefined)
-            throw failure('ERR_BAD_REQUEST', { cause: 'A part of the multipart body has no file name.' })
+          if (fileName === undefined) throw invalidRequest('A part of the multipart body has no file name.')
           await target.add(fileName, content)
         }
       },
@@ -122,12 +121,12 @@ function nameIn(text: string): string {
 
 function durationOf(value: unknown): Duration {
   const duration = memberOf(value, 'duration')
-  if (duration === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'missing field `duration`' })
+  if (duration === undefined) throw invalidRequest('missing field `duration`')
   return { secs: countOf(duration, 'secs'), nanos: countOf(duration, 'nanos') }
 }
 
 function countOf(value: unknown, name: string): number {
   const count = memberOf(value, name)
   if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
-  throw failure('ERR_BAD_REQUEST', { cause: `expected a non-negative integer at \`${name}\`` })
+  throw invalidRequest(`expected a non-negative integer at \`${name}\``)
 }

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import { damageOf, failure, messageOf, ShoalError } from '../../base/errors.ts'
+import { damageOf, failure, invalidRequest, messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { bodyCost, parseCost } from '../../client-memory/account.ts'
 import type { Events, Reading } from '../../events/index.ts'
@@ -10,6 +10,7 @@ import type { Timers } from '../../runtime/timers.ts'
 import type { Connection } from '../clients/index.ts'
 import type { ParseQueue } from '../parse-queue.ts'
 import { monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
+import { type Refusal, refusalOf } from '../refusal.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { frameOf, framesOf } from './frames.ts'
 import { UnfinishedMessage } from './unfinished-message.ts'
@@ -48,6 +49,8 @@ interface Parts {
   readonly timers: Timers
   readonly parseQueue: ParseQueue
   readonly failed?: (kind: SocketError['type']) => void
+  /** Called for each request that fails, with its service if there is one of this name. */
+  readonly refused: (refusal: Refusal, service: Service | undefined) => void
 }
 
 /** Close codes: the node shuts down, changes to another topic, or has no memory left for this client. */
@@ -177,18 +180,20 @@ export class EventSocket {
   #start(request: Request, charged: number | undefined): void {
     const { serviceId, requestId } = request
     this.#cancel(requestId)
+    const service = services.find((name) => name === serviceId)
     if (charged === undefined) {
-      this.#refuse(requestId, this.#connection.refusal)
+      this.#refuse(requestId, service, this.#connection.refusal)
       return
     }
     if (this.#closeCode !== undefined) {
       this.#connection.refund(charged)
-      this.#refuse(requestId, failure('ERR_SHUTTING_DOWN', {}))
+      this.#refuse(requestId, service, failure('ERR_SHUTTING_DOWN', {}))
       return
     }
-    const service = services.find((name) => name === serviceId)
     if (service === undefined) {
       this.#connection.refund(charged)
+      const cause = `an unknown service: there are ${services.join(', ')}`
+      this.#parts.refused({ ...refusalOf(failure('ERR_NOT_FOUND', {})), cause }, undefined)
       this.#error(requestId, { type: 'unknownEndpoint', endpoint: serviceId, valid_endpoints: services })
       return
     }
@@ -218,14 +223,19 @@ export class EventSocket {
     try {
       await this.#serve(service, request, running)
     } catch (error) {
-      if (!running.cancelled) this.#error(requestId, this.#kindOf(error))
+      if (!running.cancelled) this.#fail(requestId, service, error)
     }
     if (!running.cancelled) this.#complete(requestId)
   }
 
-  #refuse(requestId: string, error: ShoalError): void {
-    this.#error(requestId, this.#kindOf(error))
+  #refuse(requestId: string, service: Service | undefined, error: ShoalError): void {
+    this.#fail(requestId, service, error)
     this.#complete(requestId)
+  }
+
+  #fail(requestId: string, service: Service | undefined, error: unknown): void {
+    this.#parts.refused(refusalOf(error instanceof BadRequest ? error.refused : error), service)
+    this.#error(requestId, this.#kindOf(error))
   }
 
   #complete(requestId: string): void {
@@ -261,7 +271,7 @@ export class EventSocket {
   }
 
   async #offsets(events: Events, payload: Buffer): Promise<string> {
-    if (payload.toString() !== 'null') throw new BadRequest('invalid type, expected null')
+    if (payload.toString() !== 'null') throw new BadRequest(invalidRequest('invalid type, expected null'))
     return JSON.stringify(await events.offsets())
   }
 
@@ -272,6 +282,7 @@ export class EventSocket {
       throw new ShoalError(
         'ERR_BAD_REQUEST',
         `There are ${limits.openQueriesPerSocket} open streams on this WebSocket, which is the limit.`,
+        { isLoggable: true },
       )
     if (!this.#connection.hasRoom(parseCost(payload.length))) throw this.#connection.refusal
     const parsed = <T>(read: (value: unknown, by: typeof caller) => T): T =>
@@ -357,7 +368,15 @@ export class EventSocket {
 }
 
 /** The payload does not match the schema of the service. */
-class BadRequest extends Error {}
+class BadRequest extends Error {
+  readonly refused: ShoalError
+
+  constructor(refused: ShoalError) {
+    // The kind of the error says the first sentence.
+    super(refused.message.replace(/^Invalid request\. /, ''))
+    this.refused = refused
+  }
+}
 
 function asBadRequestSync<T>(work: () => T): T {
   try {
@@ -376,9 +395,9 @@ async function asBadRequest<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function badRequest(error: unknown): unknown {
-  if (error instanceof JsonError) return new BadRequest(error.message)
+  if (error instanceof JsonError) return new BadRequest(invalidRequest(error.message))
   if (!(error instanceof ShoalError) || error.code !== 'ERR_BAD_REQUEST') return error
-  return new BadRequest(error.message.replace(/^Invalid request\. /, ''))
+  return new BadRequest(error)
 }
 
 /** The protocol sends the messages of these two errors without their first sentence. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { WebSocketServer } from 'ws'
-import { failure, messageOf, ShoalError } from '../../base/errors.ts'
+import { failure, invalidRequest, messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { STATUS_CODES } from '../../base/node-http.ts'
 import type { Events } from '../../events/index.ts'
@@ -13,6 +13,7 @@ import type { Connection } from '../clients/index.ts'
 import type { Cors } from '../cors.ts'
 import type { Hosts } from '../hosts.ts'
 import type { ParseQueue } from '../parse-queue.ts'
+import type { Refusal } from '../refusal.ts'
 import { RefusalLog } from '../refusal-log.ts'
 import { errorResponse, type HttpResponse } from '../response.ts'
 import { checkHostHeader } from '../target.ts'
@@ -62,8 +63,11 @@ export class EventSockets {
       await this.#parts.events()
       if (!connection.charge(limits.socketBytes)) throw connection.refusal
       const server = await this.#webSocketServer()
+      const remote = request.socket.remoteAddress
+      const refused = (refusal: Refusal, service: string | undefined): void =>
+        this.#refusals.add(refusal, { service, remote, appId: app.appId })
       server.handleUpgrade(request, socket, head, (opened) => {
-        const eventSocket = new EventSocket(opened, app.appId, this.#parts, connection)
+        const eventSocket = new EventSocket(opened, app.appId, { ...this.#parts, refused }, connection)
         this.#open.add(eventSocket)
         opened.on('close', () => this.#open.delete(eventSocket))
         // Before `ws` parses the chunk: a message that becomes complete with it is charged as a message instead.
@@ -78,7 +82,7 @@ export class EventSockets {
   #refuse(request: IncomingMessage, socket: Duplex, response: HttpResponse): void {
     const [path = ''] = (request.url ?? '').split('?')
     const remote = request.socket.remoteAddress
-    this.#refusals.add(response.status, response.refusal ?? '', { method: request.method, path, remote })
+    if (response.refusal !== undefined) this.#refusals.add(response.refusal, { method: request.method, path, remote })
     refuse(socket, response)
   }
 
@@ -114,9 +118,7 @@ export class EventSockets {
     if (path !== '/api/v2/events' && path !== '/api/v2/events/') throw failure('ERR_NOT_FOUND', {})
     if (request.method !== 'GET') throw failure('ERR_METHOD_NOT_ALLOWED', {})
     if (request.headers.upgrade?.toLowerCase() !== 'websocket')
-      throw failure('ERR_BAD_REQUEST', {
-        cause: 'This is a WebSocket endpoint: the request asks for another protocol.',
-      })
+      throw invalidRequest('This is a WebSocket endpoint: the request asks for another protocol.')
     if (rest.length === 0) throw failure('ERR_MISSING_TOKEN_PARAM', {})
     const query = rest.join('?')
     return checkEncoded(tokens, tokenParameter(query) ?? query)

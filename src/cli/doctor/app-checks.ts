@@ -1,6 +1,7 @@
 import { quoted } from '../quoted.ts'
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
+import { restart, type Target } from './target.ts'
 
 /** Apps that got no token, and what they need. */
 export function appFindings({ running, target }: Facts): Finding[] {
@@ -12,12 +13,12 @@ export function appFindings({ running, target }: Facts): Finding[] {
   }))
 }
 
-function advice(appId: string, reason: string, target: string): Pick<Finding, 'why' | 'fix'> {
-  const set = (scope: string): string => `shoal settings set ${quoted(scope)} LICENCE ${target}`
+function advice(appId: string, reason: string, target: Target): Pick<Finding, 'why' | 'fix'> {
+  const set = (scope: string): string => `shoal settings set ${quoted(scope)} LICENCE ${target.argument}`
   if (/Trial app id/.test(reason))
     return {
-      why: 'An app without a signed manifest needs an ID that starts with com.example.; others need a signature.',
-      fix: [`shoal settings get /licensing ${target}   # the node is licensed`],
+      why: 'On a licensed node an app without a signed manifest needs an ID that starts with com.example.: rename the app, or have its manifest signed.',
+      fix: [`shoal settings unset /licensing/node ${target.argument}   # without a licence it admits every app`],
     }
   if (/Node is not licensed/.test(reason))
     return { why: 'Signed apps need a valid licence of the node.', fix: [set('/licensing/node')] }
@@ -28,6 +29,6 @@ function advice(appId: string, reason: string, target: string): Pick<Finding, 'w
     }
   return {
     why: 'The manifest is checked against the key that signs developer certificates.',
-    fix: [`shoal run --root-public-key KEY ${target}`],
+    fix: restart(target, '--root-public-key KEY'),
   }
 }

@@ -1,6 +1,9 @@
 import { publicSwarmKey } from '../../settings/index.ts'
+import { quoted } from '../quoted.ts'
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
+import { isReachable } from './multiaddrs.ts'
+import { restart } from './target.ts'
 
 /** What others on the network can do. */
 export function exposureFindings(facts: Facts): Finding[] {
@@ -15,7 +18,7 @@ function keyFindings({ settings, target }: Facts): Finding[] {
       severity: 'warning',
       problem: 'The swarm key is the public default.',
       why: 'Every node on this network that has not set a key either can read all events and publish.',
-      fix: [`shoal settings set /swarm/swarmKey "$(shoal swarms keygen)" ${target}`],
+      fix: [`shoal settings set /swarm/swarmKey "$(shoal swarms keygen)" ${target.argument}`],
     },
   ]
 }
@@ -23,7 +26,6 @@ function keyFindings({ settings, target }: Facts): Finding[] {
 function claimFindings({ settings, running, target }: Facts): Finding[] {
   if (settings === undefined || settings.admin.authorizedUsers.length > 0) return []
   const isOpen = running?.adminAddresses.some(isReachable) ?? false
-  const folder = /^--working-dir (.*)$/.exec(target)?.[1]
   return [
     {
       check: 'exposure',
@@ -34,7 +36,9 @@ function claimFindings({ settings, running, target }: Facts): Finding[] {
         : 'It cannot be managed from other machines until a user key is authorized.',
       fix: [
         'shoal users keygen',
-        folder === undefined ? `shoal users claim ${target}` : `shoal users add-key ${folder}`,
+        target.is === 'folder'
+          ? `shoal users add-key ${quoted(target.folder)}`
+          : `shoal users claim ${target.argument}`,
       ],
     },
   ]
@@ -49,12 +53,7 @@ function apiFindings({ running, target }: Facts): Finding[] {
       severity: 'warning',
       problem: `The API is open to the network: ${open.join(', ')}.`,
       why: 'Every machine that reaches it gets a token for an app of com.example, and can read and publish events.',
-      fix: [`shoal run --bind-api localhost ${target}`, 'sudo ufw deny 4454/tcp'],
+      fix: restart(target, '--bind-api localhost'),
     },
   ]
-}
-
-/** Whether other machines can reach a multiaddr. */
-function isReachable(address: string): boolean {
-  return !/^\/(ip4\/127\.|ip6\/(::1|::ffff:127\.))/.test(address)
 }

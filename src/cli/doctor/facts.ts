@@ -1,10 +1,10 @@
 import type { SettingsDocument } from '../../settings/index.ts'
 import type { LockState } from '../../store/index.ts'
+import type { Target } from './target.ts'
 
 /** What was found out about a node. The checks are functions of it. */
 export interface Facts {
-  /** The end of a command that names the same node again. */
-  readonly target: string
+  readonly target: Target
   readonly reach: Reach
   /** The data folder, if it is on this machine. */
   readonly folder?: FolderFacts | undefined
@@ -50,9 +50,12 @@ export interface RunningFacts {
   readonly phase: string
   /** Why it is not ready. */
   readonly problems: readonly { readonly component: string; readonly detail?: string | undefined }[]
+  /** Free and total bytes of the disk of its data folder. */
+  readonly disk?: { readonly free: number; readonly total: number } | undefined
   /** Multiaddrs. */
   readonly apiAddresses: readonly string[]
   readonly adminAddresses: readonly string[]
+  readonly swarmAddresses: readonly string[]
   /** Whether it listens for other nodes and dials them. */
   readonly hasSwarm: boolean
   /** By node ID of a connected peer: the seconds by which its clock is ahead. */

@@ -43,8 +43,9 @@ function accessOf(path: string): FolderFacts['access'] {
 export async function storedSettings(
   facts: FolderFacts,
 ): Promise<{ settings: SettingsDocument | undefined; folder: FolderFacts }> {
-  // Reading them takes the lock, and a database without its files is made.
-  if (facts.access !== 'writable' || !facts.hasIdentity) return { settings: undefined, folder: facts }
+  // Reading them takes the lock, which removes a stale one, and makes the files of a database that are missing.
+  const { access, hasIdentity, lock } = facts
+  if (access !== 'writable' || !hasIdentity || lock.is === 'stale') return { settings: undefined, folder: facts }
   try {
     const { json } = await getInFolder(facts.path, [], true)
     return { settings: json as SettingsDocument, folder: facts }

@@ -4,6 +4,7 @@ import type { Runtime } from '../../runtime/system-runtime.ts'
 import { sleep } from '../../runtime/timers.ts'
 import type { SettingsDocument } from '../../settings/index.ts'
 import { linesOf } from '../answers.ts'
+import type { MetricsText } from '../metrics-text.ts'
 import type { NodeClient } from '../node-client.ts'
 import { readMetrics } from '../node-metrics.ts'
 import type { Facts, RunningFacts } from './facts.ts'
@@ -28,8 +29,10 @@ export async function runningFacts(node: NodeClient, runtime: Runtime): Promise<
   const running: RunningFacts = {
     phase,
     problems,
+    disk: diskOf(metrics),
     apiAddresses: inspected.apiAddrs ?? [],
     adminAddresses: inspected.adminAddrs,
+    swarmAddresses: inspected.swarmAddrs,
     hasSwarm: (metrics.total('peers_listen_addrs') ?? 0) > 0,
     clockAhead: metrics.by('shoal_peer_clock_skew_seconds', 'peer'),
     toReplicate: await trendOf(node, runtime),
@@ -37,6 +40,11 @@ export async function runningFacts(node: NodeClient, runtime: Runtime): Promise<
     refusedApps: await refusedApps(node),
   }
   return { reach: { is: 'running' }, settings, running, peers: knownPeers(inspected, settings) }
+}
+
+function diskOf(metrics: MetricsText): RunningFacts['disk'] {
+  const [free, total] = [metrics.total('shoal_disk_free_bytes'), metrics.total('shoal_disk_total_bytes')]
+  return free === undefined || total === undefined ? undefined : { free, total }
 }
 
 async function trendOf(node: NodeClient, { clock, timers }: Runtime): Promise<RunningFacts['toReplicate']> {

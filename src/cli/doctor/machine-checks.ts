@@ -2,10 +2,17 @@ import { limits } from '../../base/limits.ts'
 import { quoted } from '../quoted.ts'
 import type { Facts, PortFacts } from './facts.ts'
 import type { Finding } from './finding.ts'
+import { onItsMachine } from './target.ts'
 
 /** Checks of the machine on which the data folder is. */
 export function machineFindings(facts: Facts): Finding[] {
-  return [...portFindings(facts), ...lockFindings(facts), ...diskFindings(facts), ...identityFindings(facts)]
+  return [
+    ...portFindings(facts),
+    ...lockFindings(facts),
+    ...accessFindings(facts),
+    ...diskFindings(facts),
+    ...identityFindings(facts),
+  ]
 }
 
 function portFindings({ ports = [], target }: Facts): Finding[] {
@@ -19,7 +26,7 @@ function portFindings({ ports = [], target }: Facts): Finding[] {
         why: 'A node that cannot listen on all of its addresses does not start.',
         fix: [
           ...(port.error.code === 'ERR_PORT_COLLISION' ? [`ss -ltnp 'sport = :${port.port}'`] : []),
-          `shoal run ${port.option} ${otherPort(port.port)} ${target}`,
+          `shoal run ${port.option} ${otherPort(port.port)} ${target.argument}`,
         ],
       },
     ]
@@ -47,7 +54,7 @@ function lockFindings({ folder, reach, target }: Facts): Finding[] {
         severity: 'warning',
         problem: `The lock is stale: ${who} that had it ended without stopping.`,
         why: 'The node was killed or the power failed. The next start takes the lock over and repairs its files.',
-        fix: [`shoal run ${target}`, `shoal store verify ${target}`],
+        fix: [`shoal run ${target.argument}`, `shoal store verify ${target.argument}`],
       },
     ]
   if (lock.is === 'free') return []
@@ -63,22 +70,28 @@ function lockFindings({ folder, reach, target }: Facts): Finding[] {
   ]
 }
 
-function diskFindings({ folder, target }: Facts): Finding[] {
-  if (folder === undefined) return []
-  const { access, disk, path } = folder
-  if (access !== 'writable')
-    return [
-      {
-        check: 'disk',
-        severity: 'error',
-        problem: access === 'denied' ? `This user may not write to ${path}.` : `${path} is on a read-only file system.`,
-        why: 'A node stores events, settings and its lock there: nothing can be published.',
-        fix:
-          access === 'denied'
-            ? [`ls -ld ${quoted(path)}`, `sudo chown -R "$(id -un)" ${quoted(path)}`]
-            : [`findmnt -T ${quoted(path)}`, `sudo mount -o remount,rw "$(findmnt -no TARGET -T ${quoted(path)})"`],
-      },
-    ]
+function accessFindings({ folder }: Facts): Finding[] {
+  if (folder === undefined || folder.access === 'writable') return []
+  const { access, path } = folder
+  return [
+    {
+      check: 'disk',
+      severity: 'error',
+      problem: access === 'denied' ? `This user may not write to ${path}.` : `${path} is on a read-only file system.`,
+      why: 'A node stores events, settings and its lock there: nothing can be published.',
+      fix:
+        access === 'denied'
+          ? [`ls -ld ${quoted(path)}`, `sudo chown -R "$(id -un)" ${quoted(path)}`]
+          : [`findmnt -T ${quoted(path)}`, `sudo mount -o remount,rw "$(findmnt -no TARGET -T ${quoted(path)})"`],
+    },
+  ]
+}
+
+/** The disk of a node on another machine is known from its metrics. */
+function diskFindings({ folder, running, target }: Facts): Finding[] {
+  const disk = folder === undefined ? running?.disk : folder.access === 'writable' ? folder.disk : undefined
+  if (disk === undefined) return []
+  const whose = folder === undefined ? 'the node' : folder.path
   const reserve = Math.min(limits.diskReserveBytes, disk.total / 20)
   if (disk.free >= reserve) return []
   const isFull = disk.free < reserve / 4
@@ -86,9 +99,13 @@ function diskFindings({ folder, target }: Facts): Finding[] {
     {
       check: 'disk',
       severity: isFull ? 'error' : 'warning',
-      problem: `The disk of ${path} has ${mebibytes(disk.free)} left of ${mebibytes(disk.total)}.`,
+      problem: `The disk of ${whose} has ${mebibytes(disk.free)} left of ${mebibytes(disk.total)}.`,
       why: `Below ${mebibytes(reserve)} no files of other nodes are fetched, and on a full disk nothing can be published.`,
-      fix: [`df -h ${quoted(path)}`, `shoal store stats ${target}`, `shoal topics ls ${target}`],
+      fix: [
+        folder === undefined ? onItsMachine('df -h') : `df -h ${quoted(folder.path)}`,
+        `shoal store stats ${target.argument}`,
+        `shoal topics ls ${target.argument}`,
+      ],
     },
   ]
 }

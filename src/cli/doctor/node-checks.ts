@@ -1,5 +1,6 @@
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
+import { restart } from './target.ts'
 
 /** Seconds by which clocks may differ: events of one moment are ordered by them. */
 const clockWarning = 2
@@ -17,7 +18,10 @@ function healthFindings({ running, target }: Facts): Finding[] {
     severity: running?.phase === 'starting' && detail === undefined ? 'note' : 'error',
     problem: detail === undefined ? `${component} is not up yet.` : `${component}: ${detail}`,
     why: 'The node is not ready (/readyz), and supervisors may restart it.',
-    fix: component === 'Store' ? [`shoal store verify ${target}`] : [`shoal doctor ${target}   # again in a minute`],
+    fix:
+      component === 'Store'
+        ? [`shoal store verify ${target.argument}`]
+        : [`shoal doctor ${target.argument}   # again in a minute`],
   }))
 }
 
@@ -67,7 +71,7 @@ function replicationFindings({ running, peers = [], settings, target }: Facts): 
       severity: peers.some(({ isConnected }) => isConnected) ? 'warning' : 'error',
       problem: `${later} events of other nodes are missing here, and none has arrived in ${afterMs / 1000} s.`,
       why: 'Queries on this node do not see them.',
-      fix: [`shoal events offsets ${target}`, `shoal top ${target}`],
+      fix: [`shoal events offsets ${target.argument}`, `shoal top ${target.argument}`],
     })
   else if (later > 0)
     findings.push({
@@ -75,7 +79,7 @@ function replicationFindings({ running, peers = [], settings, target }: Facts): 
       severity: 'note',
       problem: `${later} events of other nodes are missing here; ${first - later} arrived in ${afterMs / 1000} s.`,
       why: 'The node is catching up.',
-      fix: [`shoal top ${target}`],
+      fix: [`shoal top ${target.argument}`],
     })
   if (settings?.api.events.readOnly === true)
     findings.push({
@@ -83,7 +87,7 @@ function replicationFindings({ running, peers = [], settings, target }: Facts): 
       severity: 'warning',
       problem: 'The node is read-only (/api/events/readOnly): what is published here stays here.',
       why: 'Other nodes do not get its events.',
-      fix: [`shoal settings set /api/events/readOnly false ${target}`],
+      fix: [`shoal settings set /api/events/readOnly false ${target.argument}`],
     })
   return findings
 }
@@ -97,7 +101,7 @@ function swarmFindings({ running, settings, peers = [], target }: Facts): Findin
         severity: 'note',
         problem: 'The node exchanges nothing with others: it runs with --standalone, or its swarm is starting.',
         why: 'Its events are on this disk only.',
-        fix: [`shoal run ${target}   # without --standalone and SHOAL_STANDALONE`],
+        fix: restart(target, '', 'without --standalone and SHOAL_STANDALONE'),
       },
     ]
   // Failed connections have findings of their own.
@@ -111,7 +115,7 @@ function swarmFindings({ running, settings, peers = [], target }: Facts): Findin
         severity: 'note',
         problem: 'No other node is connected.',
         why: 'The events of this node are on this disk only.',
-        fix: [`shoal nodes inspect ${target}`],
+        fix: [`shoal nodes inspect ${target.argument}`],
       },
     ]
   return [
@@ -120,7 +124,7 @@ function swarmFindings({ running, settings, peers = [], target }: Facts): Findin
       severity: 'warning',
       problem: 'The node looks for no others: /swarm/mdns is off, and /swarm/initialPeers is empty.',
       why: 'It is connected only to nodes that dial it.',
-      fix: [`shoal settings set /swarm/mdns true ${target}`],
+      fix: [`shoal settings set /swarm/mdns true ${target.argument}`],
     },
   ]
 }

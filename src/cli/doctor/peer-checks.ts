@@ -2,6 +2,7 @@ import { quoted } from '../quoted.ts'
 import { type DialProblem, dialProblem } from './dial-problem.ts'
 import type { Facts, PeerFacts } from './facts.ts'
 import type { CheckName, Finding } from './finding.ts'
+import type { Target } from './target.ts'
 
 /** Peers with a finding of their own; the others are counted. */
 const shownPeers = 20
@@ -16,17 +17,17 @@ export function peerFindings(facts: Facts): Finding[] {
   return [...shown, ...(rest > 0 ? [restFinding(rest, facts.target)] : []), ...inboundFindings(facts)]
 }
 
-function restFinding(count: number, target: string): Finding {
+function restFinding(count: number, target: Target): Finding {
   return {
     check: 'peers',
     severity: 'warning',
     problem: `${count} more nodes are not connected.`,
     why: 'Events of nodes that no connected node knows do not arrive.',
-    fix: [`shoal nodes inspect ${target}`],
+    fix: [`shoal nodes inspect ${target.argument}`],
   }
 }
 
-function peerFinding(peer: PeerFacts, target: string): Finding {
+function peerFinding(peer: PeerFacts, target: Target): Finding {
   const { isInitial, failure } = peer
   const { address, reason } = failure ?? { address: '', reason: '' }
   const problem = dialProblem(reason)
@@ -50,7 +51,7 @@ function checkOf(problem: DialProblem): CheckName {
 
 interface Asked {
   readonly address: string
-  readonly target: string
+  readonly target: Target
   readonly reason: string
   readonly isInitial: boolean
 }
@@ -58,17 +59,20 @@ interface Asked {
 function advice(problem: DialProblem, asked: Asked): Pick<Finding, 'why' | 'fix'> {
   const { address, target, reason, isInitial } = asked
   const [, , host = address, , port = '4001'] = address.split('/')
-  const setPeers = `shoal settings set /swarm/initialPeers '["/ip4/ADDRESS/tcp/4001/p2p/PEER_ID"]' ${target}`
+  const setPeers = `shoal settings set /swarm/initialPeers '["/ip4/ADDRESS/tcp/4001/p2p/PEER_ID"]' ${target.argument}`
   switch (problem) {
     case 'swarm key':
       return {
         why: 'Nodes with different swarm keys cannot read each other, so nothing is replicated between them.',
-        fix: [`shoal settings get /swarm/swarmKey ${target}`, `shoal settings set /swarm/swarmKey KEY ${target}`],
+        fix: [
+          `shoal settings get /swarm/swarmKey ${target.argument}`,
+          `shoal settings set /swarm/swarmKey KEY ${target.argument}`,
+        ],
       }
     case 'topic':
       return {
         why: 'Nodes only exchange events of the same topic.',
-        fix: [`shoal settings set /swarm/topic ${quoted(topicIn(reason))} ${target}`],
+        fix: [`shoal settings set /swarm/topic ${quoted(JSON.stringify(topicIn(reason)))} ${target.argument}`],
       }
     case 'another node':
       return {
@@ -104,7 +108,7 @@ function advice(problem: DialProblem, asked: Asked): Pick<Finding, 'why' | 'fix'
     default:
       return {
         why: 'Events of nodes that no connected node knows do not arrive.',
-        fix: [`shoal nodes inspect ${target}`],
+        fix: [`shoal nodes inspect ${target.argument}`],
       }
   }
 }

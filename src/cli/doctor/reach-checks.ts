@@ -2,6 +2,7 @@ import { quoted } from '../quoted.ts'
 import { type DialProblem, dialProblem } from './dial-problem.ts'
 import type { Facts, Reach } from './facts.ts'
 import type { Finding } from './finding.ts'
+import { onItsMachine, restart, type Target } from './target.ts'
 
 /** Whether the node runs and answers this user. */
 export function reachFindings({ reach, folder, target }: Facts): Finding[] {
@@ -15,12 +16,12 @@ export function reachFindings({ reach, folder, target }: Facts): Finding[] {
       severity: 'error',
       problem: `No node runs in ${folder?.path ?? 'the data folder'}.`,
       why: 'Apps cannot publish or query, and other nodes get no events from it.',
-      fix: [`shoal run ${target}`],
+      fix: [`shoal run ${target.argument}`],
     },
   ]
 }
 
-function failedFinding({ code, message }: Extract<Reach, { is: 'failed' }>, target: string): Finding {
+function failedFinding({ code, message }: Extract<Reach, { is: 'failed' }>, target: Target): Finding {
   const common = { severity: 'error', problem: message } as const
   switch (code) {
     case 'ERR_USER_UNAUTHENTICATED':
@@ -36,7 +37,10 @@ function failedFinding({ code, message }: Extract<Reach, { is: 'failed' }>, targ
         ...common,
         check: 'access',
         why: 'Only the keys in /admin/authorizedUsers may manage the node.',
-        fix: ['shoal users add-key DATA_FOLDER   # on the machine of the node', `shoal users claim ${target}`],
+        fix:
+          target.is === 'folder'
+            ? [`shoal users add-key ${quoted(target.folder)}`]
+            : [onItsMachine('shoal users add-key'), `shoal users claim ${target.argument}`],
       }
     case 'ERR_NODE_UNREACHABLE':
       return { ...common, check: 'running', ...reachAdvice(dialProblem(message), target) }
@@ -45,25 +49,27 @@ function failedFinding({ code, message }: Extract<Reach, { is: 'failed' }>, targ
         ...common,
         check: 'running',
         why: 'There is no node to look at: neither a data folder nor an address that resolves.',
-        fix: [target.startsWith('--') ? `shoal run ${target}` : `getent hosts ${quoted(hostOf(target))}`],
+        fix: [target.is === 'folder' ? `shoal run ${target.argument}` : `getent hosts ${quoted(target.host)}`],
       }
     default:
       return {
         ...common,
         check: 'running',
         why: 'The node cannot be asked how it is.',
-        fix: [`shoal doctor ${target} -v`],
+        fix: [`shoal doctor ${target.argument} -v`],
       }
   }
 }
 
-function reachAdvice(problem: DialProblem, target: string): Pick<Finding, 'why' | 'fix'> {
-  const host = hostOf(target)
+function reachAdvice(problem: DialProblem, target: Target): Pick<Finding, 'why' | 'fix'> {
+  if (target.is === 'folder')
+    return { why: 'The node cannot be managed from here.', fix: [`shoal nodes ls ${target.argument}`] }
+  const { host } = target
   switch (problem) {
     case 'refused':
       return {
         why: 'The machine answers, but no node listens there: it is stopped, or its admin port is on loopback only.',
-        fix: ['shoal run --bind-admin 0.0.0.0:4458   # on the machine of the node'],
+        fix: [onItsMachine('shoal doctor'), ...restart(target, '--bind-admin 0.0.0.0:4458')],
       }
     case 'timeout':
       return {
@@ -76,11 +82,6 @@ function reachAdvice(problem: DialProblem, target: string): Pick<Finding, 'why' 
         fix: [`ip route get ${quoted(host)}`],
       }
     default:
-      return { why: 'The node cannot be managed from here.', fix: [`shoal nodes ls ${target}`] }
+      return { why: 'The node cannot be managed from here.', fix: [`shoal nodes ls ${target.argument}`] }
   }
-}
-
-/** The host in `/ip4/10.0.0.7/tcp/4458`, `https://host:port`, `host:port` or `host`. */
-function hostOf(target: string): string {
-  return /^\/\w+\/([^/]+)/.exec(target)?.[1] ?? target.replace(/^https?:\/\//, '').replace(/:\d+\/?$/, '')
 }

@@ -1,4 +1,5 @@
 import { escapeLine } from '../../base/control-characters.ts'
+import { addressFindings } from './address-checks.ts'
 import { appFindings } from './app-checks.ts'
 import { exposureFindings } from './exposure-checks.ts'
 import type { Facts } from './facts.ts'
@@ -13,6 +14,7 @@ const allChecks: readonly Check[] = [
   machineFindings,
   nodeFindings,
   peerFindings,
+  addressFindings,
   appFindings,
   exposureFindings,
 ]
@@ -32,7 +34,7 @@ export function checksOf({ folder, ports, settings, running, peers }: Facts): Ch
     access: true,
     ports: ports !== undefined,
     lock: folder !== undefined,
-    disk: folder !== undefined,
+    disk: folder !== undefined || running?.disk !== undefined,
     identity: folder !== undefined,
     settings: settings !== undefined || folder?.settingsError !== undefined,
     health: running !== undefined,

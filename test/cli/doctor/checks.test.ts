@@ -51,6 +51,7 @@ test('facts of any kind give findings with a reason and a command, the worst fir
     problems: fc.array(fc.record({ component: text, detail: fc.option(text, { nil: undefined }) })),
     apiAddresses: fc.array(text),
     adminAddresses: fc.array(text),
+    swarmAddresses: fc.array(text),
     hasSwarm: fc.boolean(),
     clockAhead: fc.dictionary(text, fc.double({ noNaN: true })),
     toReplicate: fc.record({ first: fc.nat(), later: fc.nat(), afterMs: fc.nat() }),

@@ -1,10 +1,16 @@
 import type { Facts, FolderFacts, RunningFacts } from '../../../src/cli/doctor/facts.ts'
 import type { Finding } from '../../../src/cli/doctor/finding.ts'
+import type { Target } from '../../../src/cli/doctor/target.ts'
 import { complete, type SettingsDocument } from '../../../src/settings/index.ts'
 
 const GiB = 1024 ** 3
 
 export const peerId = '12D3KooWDpJ7As7BWAwRMfu1VU2WCqNjvq387JEYKDBj4kx6nXTN'
+
+export const folderTarget: Target = { is: 'folder', folder: '/data', argument: '--working-dir /data' }
+
+/** A node that is named by the address of its admin port. */
+export const addressTarget = (host: string, argument = host): Target => ({ is: 'address', host, argument })
 
 /** Settings of a node that is claimed and has a key of its own. */
 export function healthySettings(): SettingsDocument {
@@ -26,6 +32,7 @@ export const healthyNode: RunningFacts = {
   problems: [],
   apiAddresses: ['/ip4/127.0.0.1/tcp/4454', '/ip6/::1/tcp/4454'],
   adminAddresses: ['/ip4/127.0.0.1/tcp/4458'],
+  swarmAddresses: ['/ip4/0.0.0.0/tcp/4001'],
   hasSwarm: true,
   clockAhead: { one: 0.1, two: -0.2 },
   toReplicate: { first: 0, later: 0, afterMs: 0 },
@@ -35,7 +42,7 @@ export const healthyNode: RunningFacts = {
 
 /** A running node without a fault. */
 export const healthy: Facts = {
-  target: '--working-dir /data',
+  target: folderTarget,
   reach: { is: 'running' },
   folder: { ...healthyFolder, lock: { is: 'held', pid: 77 } },
   settings: healthySettings(),
@@ -45,7 +52,7 @@ export const healthy: Facts = {
 
 /** A node that is stopped, which is its only fault. */
 export const stopped: Facts = {
-  target: '--working-dir /data',
+  target: folderTarget,
   reach: { is: 'stopped' },
   folder: healthyFolder,
   settings: healthySettings(),

@@ -1,11 +1,11 @@
 import type { Facts } from '../../../src/cli/doctor/facts.ts'
-import { type Fault, healthyFolder, node, stopped } from './facts.ts'
+import { addressTarget, type Fault, folderTarget, healthyFolder, node, stopped } from './facts.ts'
 
 const folder = (changed: Partial<typeof healthyFolder>): Facts => ({
   ...stopped,
   folder: { ...healthyFolder, ...changed },
 })
-const failed = (code: string, message: string, target = 'press7.local'): Facts => ({
+const failed = (code: string, message: string, target = addressTarget('press7.local')): Facts => ({
   target,
   reach: { is: 'failed', code, message },
 })
@@ -20,18 +20,22 @@ export const machineFaults: readonly Fault[] = [
     failed('ERR_NODE_UNREACHABLE', 'connect ECONNREFUSED 10.0.0.7:4458'),
     'running',
     'error',
-    /it is stopped.*--bind-admin/s,
+    /it is stopped.*\$ shoal nodes shutdown --working-dir DATA_FOLDER +# on .*\$ shoal run --bind-admin 0\.0\.0\.0:4458 /s,
   ],
   [
     'a machine behind a firewall',
-    failed('ERR_NODE_UNREACHABLE', 'press7.local:4458: timeout', 'https://press7.local:4458'),
+    failed(
+      'ERR_NODE_UNREACHABLE',
+      'press7.local:4458: timeout',
+      addressTarget('press7.local', 'https://press7.local:4458'),
+    ),
     'running',
     'error',
     /firewall.*\$ ping -c 3 press7\.local$/ms,
   ],
   [
     'a machine without a route',
-    failed('ERR_NODE_UNREACHABLE', 'connect EHOSTUNREACH', '/ip4/10.9.9.9/tcp/4458'),
+    failed('ERR_NODE_UNREACHABLE', 'connect EHOSTUNREACH', addressTarget('10.9.9.9', '/ip4/10.9.9.9/tcp/4458')),
     'running',
     'error',
     /\$ ip route get 10\.9\.9\.9$/m,
@@ -52,7 +56,7 @@ export const machineFaults: readonly Fault[] = [
   ],
   [
     'a folder that does not exist',
-    failed('ERR_INVALID_INPUT', '/data does not exist', '--working-dir /data'),
+    failed('ERR_INVALID_INPUT', '/data does not exist', folderTarget),
     'running',
     'error',
     /\$ shoal run --working-dir \/data$/m,
@@ -130,6 +134,13 @@ export const machineFaults: readonly Fault[] = [
     'disk',
     'error',
     /has 0 MiB left.*\$ df -h \/data$/ms,
+  ],
+  [
+    'a disk of another machine that is nearly full',
+    { ...node({ disk: { free: 500 * MiB, total: 100_000 * MiB } }), folder: undefined },
+    'disk',
+    'warning',
+    /disk of the node has 500 MiB left.*\$ df -h DATA_FOLDER +# on the machine of the node/s,
   ],
   ['a read-only disk', folder({ access: 'read-only' }), 'disk', 'error', /read-only.*remount,rw/s],
   ['a folder of another user', folder({ access: 'denied' }), 'disk', 'error', /may not write.*chown/s],

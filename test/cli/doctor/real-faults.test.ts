@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -58,21 +57,6 @@ test('a stopped node is found, and nothing else', async (t) => {
   assert.deepEqual(await problems(folder), [`running: No node runs in ${folder}.`])
 })
 
-test('a port of another program is found', async (t) => {
-  const folder = await stoppedNode(t)
-  const { port } = await listening(t)
-  const [, found] = await problems(folder, endpoints(`127.0.0.1:${port}`))
-  assert.equal(found, `ports: Port ${port} (API) is in use by another program.`)
-})
-
-test('a stale lock is found', async (t) => {
-  const folder = await stoppedNode(t)
-  // No process has a number above the maximum of the kernel.
-  writeFileSync(join(folder, 'lockfile.pid'), '4194305\n')
-  const found = await problems(folder)
-  assert.equal(found[1], 'lock: The lock is stale: the process 4194305 that had it ended without stopping.')
-})
-
 test('a process that has the lock and does not answer is found', async (t) => {
   const folder = await stoppedNode(t)
   const open = DataFolder.open(folder, { create: false })
@@ -83,15 +67,6 @@ test('a process that has the lock and does not answer is found', async (t) => {
   const facts = await gatherFacts({ folder }, endpoints(), { ...systemRuntime, clock })
   const [found] = findingsOf(facts)
   assert.match(found?.problem ?? '', new RegExp(`locked by the process ${process.pid}, which does not answer`))
-})
-
-test('a missing key of the node is found', async (t) => {
-  const folder = await stoppedNode(t)
-  mkdirSync(join(folder, 'topics'))
-  writeFileSync(join(folder, 'topics', 'default-topic.db'), '')
-  rmSync(join(folder, 'node.db'))
-  const found = await problems(folder)
-  assert.match(found.at(-1) ?? '', /^identity: .* has events, but node\.db with the key of their node is missing/)
 })
 
 test('an initial peer that nothing listens for is found while the node is stopped', async (t) => {

@@ -1,6 +1,6 @@
 import type { Facts, PeerFacts } from '../../../src/cli/doctor/facts.ts'
 import { publicSwarmKey, type SettingsDocument } from '../../../src/settings/index.ts'
-import { type Fault, healthy, healthySettings, node, peerId } from './facts.ts'
+import { addressTarget, type Fault, healthy, healthySettings, node, peerId } from './facts.ts'
 
 const failing = (reason: string, more: Partial<PeerFacts> = {}): Facts => {
   const failure = { address: '/ip4/10.0.0.2/tcp/4001', reason }
@@ -35,7 +35,7 @@ export const swarmFaults: readonly Fault[] = [
     failing("the node is in the topic 'it''s $(x)', this node in 'b'"),
     'topic',
     'error',
-    /\$ shoal settings set \/swarm\/topic 'it'\\'''\\''s \$\(x\)' --working-dir/,
+    /\$ shoal settings set \/swarm\/topic '"it'\\'''\\''s \$\(x\)"' --working-dir/,
   ],
   [
     'an initial peer without a node',
@@ -103,7 +103,13 @@ export const swarmFaults: readonly Fault[] = [
     /\/swarm\/mdns true/,
   ],
   ['no other node', { ...healthy, peers: [] }, 'peers', 'note', /No other node is connected/],
-  ['a standalone node', node({ hasSwarm: false }), 'replication', 'note', /--standalone/],
+  [
+    'a standalone node',
+    node({ hasSwarm: false }),
+    'replication',
+    'note',
+    /\$ shoal nodes shutdown .*\$ shoal run --working-dir \/data +# without --standalone/s,
+  ],
   [
     'events that do not arrive',
     node({ toReplicate: { first: 5, later: 5, afterMs: 2000 } }),
@@ -130,7 +136,7 @@ export const swarmFaults: readonly Fault[] = [
     node({ refusedApps: [{ appId: 'com.acme.app', reason: "Trial app id needs to start with 'com.example.'." }] }),
     'apps',
     'error',
-    /com\.acme\.app got no token/,
+    /com\.acme\.app got no token.*\$ shoal settings unset \/licensing\/node --working-dir/s,
   ],
   [
     'an app without a licence',
@@ -153,7 +159,7 @@ export const swarmFaults: readonly Fault[] = [
     node({ refusedApps: [{ appId: 'com.acme.app', reason: 'Invalid manifest.' }] }),
     'apps',
     'error',
-    /--root-public-key/,
+    /\$ shoal nodes shutdown --working-dir \/data\n +\$ shoal run --root-public-key KEY --working-dir/,
   ],
   [
     'the public swarm key',
@@ -165,7 +171,7 @@ export const swarmFaults: readonly Fault[] = [
   ['an unclaimed node', { ...healthy, settings: unclaimed() }, 'exposure', 'note', /\$ shoal users add-key \/data$/m],
   [
     'an unclaimed node that others reach',
-    { ...node({ adminAddresses: ['/ip4/0.0.0.0/tcp/4458'] }), target: 'press7', settings: unclaimed() },
+    { ...node({ adminAddresses: ['/ip4/0.0.0.0/tcp/4458'] }), target: addressTarget('press7'), settings: unclaimed() },
     'exposure',
     'warning',
     /\$ shoal users claim press7$/m,
@@ -175,6 +181,27 @@ export const swarmFaults: readonly Fault[] = [
     node({ apiAddresses: ['/ip6/::/tcp/4454'] }),
     'exposure',
     'warning',
-    /open to the network: \/ip6\/::\/tcp\/4454/,
+    /open to the network: \/ip6\/::\/tcp\/4454.*\$ shoal nodes shutdown .*\$ shoal run --bind-api localhost --working/s,
+  ],
+  [
+    'an open API of a node on another machine',
+    { ...node({ apiAddresses: ['/ip4/0.0.0.0/tcp/4454'] }), target: addressTarget('press7') },
+    'exposure',
+    'warning',
+    /\$ shoal run --bind-api localhost --working-dir DATA_FOLDER +# on the machine of the node$/m,
+  ],
+  [
+    'a node that listens for others on loopback',
+    node({ swarmAddresses: ['/ip4/127.0.0.1/tcp/4001', '/ip6/::1/tcp/4001'] }),
+    'peers',
+    'warning',
+    /on loopback only: \/ip4\/127.*\$ shoal nodes shutdown .*\$ shoal run --bind-swarm 4001 /s,
+  ],
+  [
+    'announced addresses that lead nowhere',
+    { ...healthy, settings: swarm({ announceAddresses: ['/ip4/10.0.0.9/tcp/4001', '/ip4/0.0.0.0/tcp/4001'] }) },
+    'peers',
+    'warning',
+    /announceAddresses: \/ip4\/0\.0\.0\.0\/tcp\/4001\./,
   ],
 ]
