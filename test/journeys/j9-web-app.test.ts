@@ -61,6 +61,8 @@ test('J9: deploy a web app through the files API', async (t) => {
 
   const listed = await journey.result('files', 'ls', ...onA)
   assert.ok(listed.some(({ name, cid }: { name: string | null; cid: string }) => name === 'myapp' && cid === second))
+  assert.equal((await journey.result('files', 'name', 'other', second, ...onA)).before, null)
+  assert.equal((await journey.result('files', 'unname', 'other', ...onA)).before, second)
   assert.match(await journey.text('files', 'ls', ...onA), new RegExp(`myapp.*${second}|${second}.*myapp`))
   await journey.text('files', 'unname', 'myapp', ...onA)
   for (const node of [a, b])
