@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Random } from '../../../scripts/crash/random.ts'
 import type { Json, JsonObject } from '../../../src/settings/index.ts'
 import type { SettingValues } from './setting-values.ts'
@@ -41,6 +42,15 @@ export function randomChange(random: Random, state: State): RandomChange {
   if (kind < 19) return oddity(random)
   const change = setting(random, state, path, values.valid(random))
   return refused({ ...change, ifMatch: state.revision - 1 }, { status: 409, code: 'ERR_SETTINGS_CONFLICT' })
+}
+
+/** Sets a path to another value than the one in force. */
+export function changeOf(random: Random, state: State, path: string, inForce: Json): RandomChange {
+  const { valid } = state.values[path] as SettingValues
+  for (;;) {
+    const value = valid(random)
+    if (!isDeepStrictEqual(value, inForce)) return setting(random, state, path, value)
+  }
 }
 
 /** Replaces the value, one of the objects around it, or merges it in. */
