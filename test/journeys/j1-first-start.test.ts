@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { assertBelow } from '../support/duration.ts'
+import { temporaryFolder } from '../support/folder.ts'
 import { Journey } from '../support/journey.ts'
 import { ShoalProcess } from '../support/process.ts'
 
@@ -41,4 +43,19 @@ test('J1: install and first start', async (t) => {
 
   const again = run()
   assert.equal(await (await fetch(`${await again.api()}/api/v2/node/id`)).text(), id)
+  again.kill('SIGINT')
+  await again.ended
+})
+
+test('J1: a node in an empty folder runs within five seconds', async (t) => {
+  const took = await assertBelow(5000, async () => {
+    const begun = performance.now()
+    const node = new ShoalProcess(t, ['run', '--random'], { cwd: temporaryFolder(t) })
+    await node.logged(/NODE_STARTED_BY_HOST/)
+    const ms = performance.now() - begun
+    node.kill('SIGINT')
+    await node.ended
+    return ms
+  })
+  t.diagnostic(`started after ${Math.round(Math.min(...took))} ms`)
 })

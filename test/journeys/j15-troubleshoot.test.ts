@@ -2,12 +2,28 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { Journey } from '../support/journey.ts'
+import { type TestContext, test } from 'node:test'
+import { Journey, untilConnected, untilPayloads } from '../support/journey.ts'
 import { ShoalProcess, until } from '../support/process.ts'
-import { RunningNode } from '../support/running-node.ts'
+import { RunningNode, testSwarm } from '../support/running-node.ts'
 
-// Step 3 needs a network: test/site/whole/journeys.test.ts. Step 4 is a check of `shoal doctor`.
+/** A port that is not given to others as a free one; another program may have it nevertheless. */
+const somePort = () => 15_000 + Math.floor(Math.random() * 15_000)
+
+/** Starts a node on ports that are named, like a person who has read which one is occupied. */
+async function startOnNamedPorts(t: TestContext, folder: string): Promise<{ run: ShoalProcess; admin: string }> {
+  for (;;) {
+    const [api, admin, swarm] = Array.from({ length: 3 }, () => `127.0.0.1:${somePort()}`) as [string, string, string]
+    const ports = ['--bind-api', api, '--bind-admin', admin, '--bind-swarm', swarm]
+    const run = new ShoalProcess(t, ['run', '--working-dir', folder, ...ports])
+    const started = run.logged(/NODE_STARTED_BY_HOST/).then(() => true)
+    if (await Promise.race([started, run.ended.then(() => false)]).catch(() => false)) return { run, admin }
+    const { stderr } = await run.ended
+    assert.match(stderr, /ERR_PORT_COLLISION/)
+  }
+}
+
+// Step 3 needs a network: test/site/whole/journeys.test.ts.
 test('J15: troubleshoot', async (t) => {
   const journey = new Journey(t)
   const folder = join(journey.folder, 'data')
@@ -31,8 +47,17 @@ test('J15: troubleshoot', async (t) => {
     }
   })
 
+  await t.test('with other ports it starts, and commands reach it as host:port', async () => {
+    const { run, admin } = await startOnNamedPorts(t, folder)
+    await journey.run(['users', 'keygen'], '\n')
+    const [row] = await journey.result('nodes', 'ls', admin)
+    assert.deepEqual([row.connection, row.host], ['reachable', admin])
+    assert.match(await journey.text('nodes', 'ls', admin), new RegExp(` ${admin} `))
+    run.kill('SIGTERM')
+    assert.equal((await run.ended).code, 0)
+  })
+
   const node = await RunningNode.start(t, folder, { options: ['--log-json', 'on'] })
-  await journey.run(['users', 'keygen'], '\n')
 
   await t.test('the log level changes at once, and every line is JSON', async () => {
     assert.equal(await journey.result('settings', 'get', '/admin/logLevels/node', node.admin), 'INFO')
@@ -46,6 +71,34 @@ test('J15: troubleshoot', async (t) => {
       const { timestamp, level, message, target } = JSON.parse(line)
       for (const member of [timestamp, level, message, target]) assert.equal(typeof member, 'string', line)
     }
+  })
+
+  await t.test('nodes of different topics do not replicate, and doctor says why', async () => {
+    const a = await RunningNode.start(t, join(journey.folder, 'a'), { swarm: testSwarm })
+    const swarm = { ...testSwarm, initialPeers: [a.peerAddress] }
+    const b = await RunningNode.start(t, join(journey.folder, 'b'), { swarm })
+    await untilConnected(b, 1)
+    await journey.text('settings', 'set', '/swarm/topic', 'hall-3', b.folder)
+    await journey.text('events', 'publish', a.folder, '"apart"', '-t', 'j15')
+    const finding = await until(
+      async () => {
+        const { stdout } = await journey.run(['doctor', b.folder, '--json'])
+        const { findings } = JSON.parse(stdout).result
+        return findings.find(({ check }: { check: string }) => check === 'topic')
+      },
+      () => b.process.stderr,
+    )
+    assert.equal(finding.severity, 'error')
+    assert.match(finding.problem, /the node is in the topic 'default-topic', this node in 'hall-3'/)
+    assert.equal(await journey.text('events', 'query', b.folder, "FROM 'j15'"), '')
+    const human = await journey.run(['doctor', b.folder])
+    assert.equal(human.code, 1)
+    const [fix = ''] = finding.fix
+    assert.ok(human.stdout.includes(finding.problem) && human.stdout.includes(fix), human.stdout)
+    // The command that it names helps.
+    assert.match(fix, /^shoal settings set \/swarm\/topic default-topic /)
+    await journey.text('settings', 'set', '/swarm/topic', 'default-topic', b.folder)
+    assert.deepEqual(await untilPayloads(b, 'j15', 1), ['apart'])
   })
 
   await t.test('a wrong address, and a user without a key', async () => {

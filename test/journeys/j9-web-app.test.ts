@@ -44,6 +44,9 @@ test('J9: deploy a web app through the files API', async (t) => {
     )
 
   const first = await upload('v1')
+  // The same content has the same CID.
+  const { cid } = await journey.result('files', 'add', join(journey.folder, 'v1'), ...onA)
+  assert.equal(cid, first)
   const named = await journey.text('files', 'name', 'myapp', first, ...onA)
   assert.ok(named.includes(`http://myapp.shoal.localhost:${new URL(a.url).port}/`), named)
   await untilShown(a, 'v1')
@@ -58,6 +61,9 @@ test('J9: deploy a web app through the files API', async (t) => {
 
   const listed = await journey.result('files', 'ls', ...onA)
   assert.ok(listed.some(({ name, cid }: { name: string | null; cid: string }) => name === 'myapp' && cid === second))
+  assert.equal((await journey.result('files', 'name', 'other', second, ...onA)).before, null)
+  assert.equal((await journey.result('files', 'unname', 'other', ...onA)).before, second)
+  assert.match(await journey.text('files', 'ls', ...onA), new RegExp(`myapp.*${second}|${second}.*myapp`))
   await journey.text('files', 'unname', 'myapp', ...onA)
   for (const node of [a, b])
     await until(

@@ -75,7 +75,9 @@ export async function untilPayloads({ folder, process }: RunningNode, tag: strin
 
 async function payloadsOf(folder: string, tag: string): Promise<unknown[]> {
   const body = JSON.stringify({ query: `FROM '${tag}'`, order: 'asc' })
-  const { body: lines } = await control(folder, 'POST', '/events/query', { body })
+  const { body: lines, status } = await control(folder, 'POST', '/events/query', { body })
+  // While the topic is changed.
+  if (status === 503) return []
   const events = (lines as { type: string; payload?: unknown }[]).filter(({ type }) => type === 'event')
   return events.map(({ payload }) => payload)
 }
