@@ -71,7 +71,10 @@ export function filesCommand(finish: Finish): Command {
         .argument('<name>', 'the name')
         .argument('<cid>', 'content identifier'),
     )
-      .addHelpText('after', examples(['shoal files name my-app $(shoal files add dist)', 'upload a website']))
+      .addHelpText(
+        'after',
+        examples(['shoal files name my-app "$(shoal files add dist)"', 'upload a website, and publish it']),
+      )
       .action(
         done(finish, async (options, name, cid, node) =>
           (await commands()).nameFiles(namedBy(options, node), String(name), String(cid)),
