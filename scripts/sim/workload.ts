@@ -52,8 +52,9 @@ export class Workload {
     try {
       await checkQuery(node, this.#swarm.ledger)
     } catch (error) {
-      // Its node is restarted, and ends its queries.
-      if (error instanceof AssertionError || node.restarts.begun === done) throw error
+      // Its node is restarted or leaves, and ends its queries.
+      const hasEnded = node.restarts.begun > done || !this.#swarm.nodes.includes(node)
+      if (error instanceof AssertionError || !hasEnded) throw error
     }
   }
 
