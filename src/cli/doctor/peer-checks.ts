@@ -72,7 +72,7 @@ function advice(problem: DialProblem, asked: Asked): Pick<Finding, 'why' | 'fix'
     case 'topic':
       return {
         why: 'Nodes only exchange events of the same topic.',
-        fix: [`shoal settings set /swarm/topic ${quoted(JSON.stringify(topicIn(reason)))} ${target.argument}`],
+        fix: [`shoal settings set /swarm/topic ${quoted(asYaml(topicIn(reason)))} ${target.argument}`],
       }
     case 'another node':
       return {
@@ -132,4 +132,10 @@ function inboundFindings({ running, target }: Facts): Finding[] {
       },
     ]
   })
+}
+
+/** A text as a value of a setting, which is YAML: most words mean themselves. */
+function asYaml(text: string): string {
+  const isWord = /^[a-z][\w-]*$/i.test(text) && !/^(true|false|null)$/i.test(text)
+  return isWord ? text : JSON.stringify(text)
 }
