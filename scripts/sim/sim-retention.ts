@@ -25,6 +25,8 @@ export class SimRetention {
   #events: Events | undefined
   #timer: Timer | undefined
   #maxAgeMs: number | undefined
+  /** When the clock was set last without a limit of ages: it may be unknown later. */
+  #clockSetMs = 0
   #isStopped = false
   #isRunning = false
 
@@ -42,6 +44,11 @@ export class SimRetention {
   limit(maxAgeMs: number): void {
     this.#maxAgeMs = maxAgeMs
     if (this.#events !== undefined) this.start(this.#events)
+  }
+
+  /** The clock of the node is set. */
+  clockSet(): void {
+    if (this.#maxAgeMs === undefined) this.#clockSetMs = this.#options.agenda.nowMs
   }
 
   get maxAgeMs(): number | undefined {
@@ -88,7 +95,9 @@ export class SimRetention {
     const { ledger, label, agenda } = this.#options
     if (this.#maxAgeMs === undefined) return
     for (let offset = ledger.prunedOf(stream); offset < count; offset++) {
-      const ageMs = agenda.nowMs - ledger.timeOf(stream, offset)
+      const written = ledger.timeOf(stream, offset)
+      if (written < this.#clockSetMs) continue
+      const ageMs = agenda.nowMs - written
       assert.ok(ageMs >= leastAge * this.#maxAgeMs, `${label} prunes ${stream}/${offset} at an age of ${ageMs} ms`)
     }
   }
