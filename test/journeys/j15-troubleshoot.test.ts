@@ -6,16 +6,19 @@ import { type TestContext, test } from 'node:test'
 import { Journey, untilConnected, untilPayloads } from '../support/journey.ts'
 import { ShoalProcess, until } from '../support/process.ts'
 import { RunningNode, testSwarm } from '../support/running-node.ts'
+import { testRandom } from '../support/seed.ts'
 
-/** A port that is not given to others as a free one; another program may have it nevertheless. */
-const somePort = () => 15_000 + Math.floor(Math.random() * 15_000)
+/** Ports that are not given to others as free ones; another program may have them nevertheless. */
+const [firstPort, ports] = [15_000, 15_000]
 
 /** Starts a node on ports that are named, like a person who has read which one is occupied. */
 async function startOnNamedPorts(t: TestContext, folder: string): Promise<{ run: ShoalProcess; admin: string }> {
+  const random = testRandom(t)
   for (;;) {
-    const [api, admin, swarm] = Array.from({ length: 3 }, () => `127.0.0.1:${somePort()}`) as [string, string, string]
-    const ports = ['--bind-api', api, '--bind-admin', admin, '--bind-swarm', swarm]
-    const run = new ShoalProcess(t, ['run', '--working-dir', folder, ...ports])
+    const addresses = Array.from({ length: 3 }, () => `127.0.0.1:${firstPort + random.below(ports)}`)
+    const [api, admin, swarm] = addresses as [string, string, string]
+    const options = ['--bind-api', api, '--bind-admin', admin, '--bind-swarm', swarm]
+    const run = new ShoalProcess(t, ['run', '--working-dir', folder, ...options])
     const started = run.logged(/NODE_STARTED_BY_HOST/).then(() => true)
     if (await Promise.race([started, run.ended.then(() => false)]).catch(() => false)) return { run, admin }
     const { stderr } = await run.ended
