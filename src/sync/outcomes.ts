@@ -21,6 +21,9 @@ export type StoreOutcome =
   /** The store failed, which is not the fault of the peer. */
   | 'failed'
 
+/** Those of a chunk that does not fit here, or not for a while: the same one would be refused again. */
+const unfitOutcomes: ReadonlySet<StoreOutcome> = new Set(['contradicts', 'early', 'noRoom'])
+
 /** The outcome of applying records or evidence. */
 export type ApplyOutcome = 'applied' | 'unchanged' | 'invalid' | 'failed'
 
@@ -84,8 +87,9 @@ export class Outcomes {
     const peer = this.#state.peers.get(from)
     const { requests } = this.#state
     const claim = peer?.claims.get(name)
-    if (claim?.isFrozen === true && wasWanted && outcome !== 'stored' && outcome !== 'failed') {
+    if (claim?.isFrozen === true && wasWanted && unfitOutcomes.has(outcome)) {
       // What is here is not the start of what the peer has, or cannot be continued now: the evidence does not wait for it.
+      // After a chunk that has become known meanwhile, or a gap, there may be more events before the fork.
       this.#state.changeClaim(from, name, { prefix: 'fetched' })
       catchUp.lookAgain(name)
       return []
