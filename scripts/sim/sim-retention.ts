@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type Events, retentionInterval } from '../../src/events/index.ts'
 import type { StreamSettings } from '../../src/events/retention/index.ts'
 import type { Timer, Timers } from '../../src/runtime/timers.ts'
-import type { Agenda } from './agenda.ts'
+import type { Agenda, SimClock } from './agenda.ts'
 import type { Ledger } from './ledger.ts'
 import { isRefusal } from './recorded-store.ts'
 
@@ -16,6 +16,7 @@ export interface SimRetentionOptions {
   readonly label: string
   readonly ledger: Ledger
   readonly agenda: Agenda
+  readonly clock: SimClock
   readonly timers: Timers
 }
 
@@ -25,8 +26,10 @@ export class SimRetention {
   #events: Events | undefined
   #timer: Timer | undefined
   #maxAgeMs: number | undefined
-  /** When the clock was set last without a limit of ages: it may be unknown later. */
-  #clockSetMs = 0
+  /** What the clock was set to when the node last compared it. */
+  #comparedWall: number | undefined
+  /** Whether the clock was set before any limit of age, and that was not noticed: no node remembers the clock then. */
+  #isClockLost = false
   #isStopped = false
   #isRunning = false
 
@@ -46,11 +49,6 @@ export class SimRetention {
     if (this.#events !== undefined) this.start(this.#events)
   }
 
-  /** The clock of the node is set. */
-  clockSet(): void {
-    if (this.#maxAgeMs === undefined) this.#clockSetMs = this.#options.agenda.nowMs
-  }
-
   get maxAgeMs(): number | undefined {
     return this.#maxAgeMs
   }
@@ -68,6 +66,8 @@ export class SimRetention {
 
   /** The node is being restarted. */
   pause(): void {
+    const isSet = this.#comparedWall !== undefined && this.#comparedWall !== this.#options.clock.wallAtStart
+    if (isSet && this.#maxAgeMs === undefined) this.#isClockLost = true
     this.#events = undefined
     this.#options.timers.clear(this.#timer)
   }
@@ -81,8 +81,10 @@ export class SimRetention {
   #run(events: Events): void {
     if (this.#isRunning) return
     this.#isRunning = true
+    const { wallAtStart } = this.#options.clock
     const done = events.prune().finally(() => {
       this.#isRunning = false
+      this.#comparedWall = wallAtStart
     })
     done.catch((error) => {
       // It may have been restarted.
@@ -93,11 +95,9 @@ export class SimRetention {
   /** Fails if events are pruned that are too young. */
   check(stream: string, count: number): void {
     const { ledger, label, agenda } = this.#options
-    if (this.#maxAgeMs === undefined) return
+    if (this.#maxAgeMs === undefined || this.#isClockLost) return
     for (let offset = ledger.prunedOf(stream); offset < count; offset++) {
-      const written = ledger.timeOf(stream, offset)
-      if (written < this.#clockSetMs) continue
-      const ageMs = agenda.nowMs - written
+      const ageMs = agenda.nowMs - ledger.timeOf(stream, offset)
       assert.ok(ageMs >= leastAge * this.#maxAgeMs, `${label} prunes ${stream}/${offset} at an age of ${ageMs} ms`)
     }
   }

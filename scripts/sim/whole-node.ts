@@ -28,7 +28,7 @@ export class WholeNode extends SimNode {
     this.#options = options
     const { label, runtime, disk, network, random, agenda, ledger } = options
     this.files = new SimFiles({ name: this.name, network, runtime, random, disk, fail: agenda.fail })
-    this.retention = new SimRetention({ label, ledger, agenda, timers: runtime.timers })
+    this.retention = new SimRetention({ label, ledger, agenda, ...runtime })
     this.#recorded = this.#record()
   }
 

@@ -2,6 +2,7 @@ import { limits } from '../base/limits.ts'
 import { firstOffsetOf, heads, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream, type Received } from '../replication/index.ts'
 import type { CatchUp } from './catch-up.ts'
+import type { Claim } from './claim.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, StoreEffect } from './effects.ts'
 import type { ForkSearches } from './fork-searches.ts'
 import type { TableRow } from './head-table.ts'
@@ -20,6 +21,9 @@ export type StoreOutcome =
   | 'noRoom'
   /** The store failed, which is not the fault of the peer. */
   | 'failed'
+
+/** Those of a chunk that does not fit here, or not for a while: the same one would be refused again. */
+const unfitOutcomes: ReadonlySet<StoreOutcome> = new Set(['contradicts', 'early', 'noRoom'])
 
 /** The outcome of applying records or evidence. */
 export type ApplyOutcome = 'applied' | 'unchanged' | 'invalid' | 'failed'
@@ -84,8 +88,9 @@ export class Outcomes {
     const peer = this.#state.peers.get(from)
     const { requests } = this.#state
     const claim = peer?.claims.get(name)
-    if (claim?.isFrozen === true && wasWanted && outcome !== 'stored' && outcome !== 'failed') {
+    if (claim?.isFrozen === true && wasWanted && unfitOutcomes.has(outcome)) {
       // What is here is not the start of what the peer has, or cannot be continued now: the evidence does not wait for it.
+      // After a chunk that has become known meanwhile, or a gap, there may be more events before the fork.
       this.#state.changeClaim(from, name, { prefix: 'fetched' })
       catchUp.lookAgain(name)
       return []
@@ -132,11 +137,8 @@ export class Outcomes {
     const { peer, name, from } = request
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     this.#state.requests.close(request)
-    const row = this.#state.table.get(name)
     if (outcome === 'failed' || claim === undefined) catchUp.askLater(peer, name, now)
-    // All events are here, and the answer lacked the prune record that the peer has.
-    else if (!claim.isFrozen && row !== undefined && claim.count <= row.count && claim.pruned > row.pruned)
-      catchUp.askLater(peer, name, now, limits.unstorableRetryMs)
+    else if (lacksPrune(claim, this.#state.table.get(name))) catchUp.askLater(peer, name, now, limits.unstorableRetryMs)
     else if (next === undefined || next <= from) {
       const prefix = claim.prefix === 'pruned' ? (outcome === 'applied' ? 'wanted' : 'fetched') : claim.prefix
       this.#state.changeClaim(peer, name, { areRecordsFetched: true, prefix })
@@ -206,6 +208,15 @@ export class Outcomes {
  */
 function isForwarded({ want, chunk }: StoreEffect, known: number, { count }: TableRow): boolean {
   return want === undefined && firstOffsetOf(chunk) === known && countOf(chunk) === count
+}
+
+/**
+ * Whether the prune record of a peer is still missing after its answer, and nothing else leads on: all of its events are
+ * here, or they start after the end of the stream here.
+ */
+function lacksPrune({ isFrozen, count, pruned }: Claim, row: TableRow | undefined): boolean {
+  const here = row ?? { count: 0, pruned: 0 }
+  return !isFrozen && pruned > here.pruned && (count <= here.count || pruned > here.count)
 }
 
 /** The number of events of its stream up to the end of a chunk. */

@@ -8,6 +8,7 @@ import { SimRetention } from '../../scripts/sim/sim-retention.ts'
 import { failure } from '../../src/base/errors.ts'
 import { KeyPair, nodeAppId } from '../../src/identity/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
+import { World } from '../events/retention/world.ts'
 import { FactSwarm, steps, winnersOf } from '../facts/fact-swarm.ts'
 import { packed } from '../support/events.ts'
 import * as fc from '../support/property.ts'
@@ -68,7 +69,8 @@ test('an error that a refusal has caused is a refusal, others are not', () => {
 test('events that are pruned too early for their age are noticed, whatever the clock of the node shows', async () => {
   const agenda = new Agenda()
   const ledger = new Ledger()
-  const retention = new SimRetention({ label: 'n0', ledger, agenda, timers: timersOf(agenda) })
+  const clock = new SimClock(agenda, 0)
+  const retention = new SimRetention({ label: 'n0', ledger, agenda, clock, timers: timersOf(agenda) })
   ledger.add('node-0', 0, ['1', '2'], 0)
   await agenda.runUntil(8000)
   ledger.add('node-0', 2, ['3'], 8000)
@@ -76,6 +78,32 @@ test('events that are pruned too early for their age are noticed, whatever the c
   retention.check('node-0', 2)
   assert.throws(() => retention.check('node-0', 3), /prunes node-0\/2 at an age of 0 ms/)
   assert.equal(retention.settings['app']?.maxAge, '10s')
+})
+
+test('a node whose clock was set shortly before a restart may prune too early, if it had no limit of age then', async () => {
+  for (const [isSet, isLimited] of [
+    [true, false],
+    [false, false],
+    [true, true],
+  ] as const) {
+    const agenda = new Agenda()
+    const ledger = new Ledger()
+    const clock = new SimClock(agenda, 0)
+    const retention = new SimRetention({ label: 'n0', ledger, agenda, clock, timers: timersOf(agenda) })
+    const events = await new World().open()
+    if (isLimited) retention.limit(10_000)
+    retention.start(events)
+    // A step waits for the work that has begun.
+    agenda.after(1000, () => {})
+    await agenda.runUntil(1000)
+    if (isSet) clock.wallAtStart += 3600e6
+    retention.pause()
+    retention.limit(10_000)
+    ledger.add('node-0', 0, ['1'], 1000)
+    const check = (): void => retention.check('node-0', 1)
+    if (isSet && !isLimited) check()
+    else assert.throws(check, /at an age of 0 ms/)
+  }
 })
 
 test('the last facts by definition are those that win in the product', () => {

@@ -202,12 +202,24 @@ test('the prune record of a forked stream is asked for before its events', () =>
 })
 
 test('evidence does not wait for events before the fork that do not fit here', () => {
-  for (const outcome of ['contradicts', 'known', 'gap', 'early', 'noRoom', 'failed'] as const) {
+  for (const outcome of ['contradicts', 'early', 'noRoom', 'failed'] as const) {
     const sync = connectedTo('a')
     const { id } = wantOfFrozen(sync)
     const chunk = chunkOf(rowOf(1, 5))
     const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk }, 0), 'store')
     const effects = sync.stored(store, outcome, outcome === 'failed' ? undefined : rowOf(1, 3), 0)
     assert.equal(sent(effects, 'want-evidence').length, outcome === 'failed' ? 0 : 1, outcome)
+  }
+})
+
+test('evidence waits for the rest of the events before a fork when a part of them came from elsewhere, or was lost', () => {
+  for (const outcome of ['known', 'gap'] as const) {
+    const sync = connectedTo('a')
+    const { id } = wantOfFrozen(sync)
+    const chunk = chunkOf(rowOf(1, 2))
+    const store = only(sync.received('a', { is: 'chunk', id, more: true, chunk }, 0), 'store')
+    const effects = sync.stored(store, outcome, rowOf(1, 3), 0)
+    assert.deepEqual(sent(effects, 'want-evidence'), [], outcome)
+    assert.equal(onlySent(sync.tick(limits.wantRetryMs), 'want').message.from, 3, outcome)
   }
 })

@@ -98,6 +98,19 @@ test('a prune record that was missing in the answer is asked for again after a w
   assert.equal(again.length, 1)
 })
 
+test('a missing prune record is asked for again, too, where no events can be asked for without it', () => {
+  const theirs = { ...rowOf(1, 30), pruned: 20 }
+  for (const row of [undefined, rowOf(1, 10)]) {
+    const sync = connectedTo('a')
+    if (row !== undefined) sync.changed(row)
+    const { id } = onlySent(sync.received('a', claimOf(theirs), 0), 'want-records').message
+    const apply = only(sync.received('a', recordsMessage(id, { ...redactions, redactions: [] }), 0), 'apply-records')
+    assert.deepEqual(sent(sync.appliedRecords(apply, 'unchanged', row, 0), 'want-records'), [])
+    const again = sent(runUntil(sync, limits.unstorableRetryMs, 'a'), 'want-records')
+    assert.equal(again.length, 1)
+  }
+})
+
 test('own redactions and prunes are told to all peers', () => {
   const sync = connectedTo('a', 'b')
   assert.equal(sent(sync.removed(rowOf(99, 3), { ...redactions, stream: rowOf(99, 3).key }), 'records').length, 2)

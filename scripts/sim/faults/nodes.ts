@@ -50,10 +50,9 @@ export const nodeFaults: readonly Fault[] = [
       const count = 1 + random.below(2)
       for (let i = 0; i < count; i++)
         swarm.sometime(random, () => {
-          const { clock, retention } = swarm.any(random)
+          const { clock } = swarm.any(random)
           const jump = Math.round((random.chance(0.5) ? 1 : -1) * (1.5 + 8 * random.next()) * hour)
           clock.wallAtStart += jump
-          retention.clockSet()
           swarm.whenFaultsEnd(() => {
             clock.wallAtStart -= jump
           })
