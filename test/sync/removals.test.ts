@@ -98,6 +98,21 @@ test('a prune record that was missing in the answer is asked for again after a w
   assert.equal(again.length, 1)
 })
 
+test('records of a stream that a peer does not have at the moment are asked for again', () => {
+  const sync = connectedTo('a')
+  sync.changed(row)
+  const { id } = onlySent(sync.received('a', claimOf(changed), 0), 'want-records').message
+  assert.deepEqual(sync.received('a', { is: 'nothing', id, reason: 'notHere' }, 0), [])
+  assert.equal(sent(runUntil(sync, limits.wantRetryMs, 'a'), 'want-records').length, 1)
+})
+
+test('a request for records of a stream that is not here is answered with nothing', () => {
+  const sync = connectedTo('a')
+  sync.received('a', { is: 'want-records', id: 5, stream: row.key, from: 0, to: 10 }, 0)
+  const { message } = onlySent(sync.readRecords('a', 5, undefined), 'nothing')
+  assert.deepEqual(message, { is: 'nothing', id: 5, reason: 'notHere' })
+})
+
 test('own redactions and prunes are told to all peers', () => {
   const sync = connectedTo('a', 'b')
   assert.equal(sent(sync.removed(rowOf(99, 3), { ...redactions, stream: rowOf(99, 3).key }), 'records').length, 2)
