@@ -6,6 +6,7 @@ import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, StoreEffect } fro
 import type { ForkSearches } from './fork-searches.ts'
 import type { TableRow } from './head-table.ts'
 import type { CloseReason } from './messages.ts'
+import { lacksPrune } from './next-step.ts'
 import type { Reports } from './reports.ts'
 import type { Request } from './requests.ts'
 import type { Spread } from './spread.ts'
@@ -132,11 +133,9 @@ export class Outcomes {
     const { peer, name, from } = request
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     this.#state.requests.close(request)
-    const row = this.#state.table.get(name)
     if (outcome === 'failed' || claim === undefined) catchUp.askLater(peer, name, now)
-    // All events are here, and the answer lacked the prune record that the peer has.
-    else if (!claim.isFrozen && row !== undefined && claim.count <= row.count && claim.pruned > row.pruned)
-      catchUp.askLater(peer, name, now, limits.unstorableRetryMs)
+    // Left out of the answer, or without an effect here: nothing else can be asked for before.
+    else if (lacksPrune(claim, this.#state.table.get(name))) catchUp.askLater(peer, name, now, limits.unstorableRetryMs)
     else if (next === undefined || next <= from) {
       const prefix = claim.prefix === 'pruned' ? (outcome === 'applied' ? 'wanted' : 'fetched') : claim.prefix
       this.#state.changeClaim(peer, name, { areRecordsFetched: true, prefix })

@@ -98,6 +98,19 @@ test('a prune record that was missing in the answer is asked for again after a w
   assert.equal(again.length, 1)
 })
 
+test('a prune record beyond the events here that was missing in the answer is asked for again after a while', () => {
+  for (const here of [undefined, { ...rowOf(1, 11), pruned: 1 }]) {
+    const sync = connectedTo('a')
+    if (here !== undefined) sync.changed(here)
+    const pruned = { ...rowOf(1, 14), pruned: 14 }
+    const { id } = onlySent(sync.received('a', claimOf(pruned), 0), 'want-records').message
+    const apply = only(sync.received('a', recordsMessage(id, { ...redactions, redactions: [] }), 0), 'apply-records')
+    assert.deepEqual(sync.appliedRecords(apply, 'unchanged', here, 0), [])
+    const again = sent(runUntil(sync, limits.unstorableRetryMs, 'a'), 'want-records')
+    assert.equal(again.length, 1)
+  }
+})
+
 test('records of a stream that a peer does not have at the moment are asked for again', () => {
   const sync = connectedTo('a')
   sync.changed(row)
