@@ -64,15 +64,17 @@ export class Answers {
     if (this.#state.isOwn(stream)) this.#state.peers.get(name)?.sentUpTo.set(nameOfStream(stream), count)
   }
 
-  records(name: string, id: number, records: Records): Effect[] {
-    return this.#end(name) ? [send(name, { is: 'records', id, ...records })] : []
+  records(name: string, id: number, records: Records | undefined): Effect[] {
+    return this.#answer(name, id, records && { is: 'records', id, ...records })
   }
 
   evidence(name: string, id: number, record: Uint8Array | undefined): Effect[] {
-    if (!this.#end(name)) return []
-    return [
-      send(name, record === undefined ? { is: 'nothing', id, reason: 'notHere' } : { is: 'evidence', id, record }),
-    ]
+    return this.#answer(name, id, record && { is: 'evidence', id, record })
+  }
+
+  /** Answers with a message; with nothing when there is none. */
+  #answer(name: string, id: number, message: Message | undefined): Effect[] {
+    return this.#end(name) ? [send(name, message ?? { is: 'nothing', id, reason: 'notHere' })] : []
   }
 
   common(name: string, id: number, count: number): Effect[] {

@@ -32,6 +32,12 @@ export function nextStep(claim: Claim, row: TableRow | undefined, whose: 'own' |
   return claim.areRecordsFetched ? undefined : { want: 'records', from: pruned, to: count }
 }
 
+/** Whether nothing can be asked of a peer for lack of its prune record, although it was asked for that. */
+export function lacksPrune(claim: Claim, row: TableRow | undefined): boolean {
+  const { count, pruned } = row ?? { count: 0, pruned: 0 }
+  return !claim.isFrozen && claim.pruned > pruned && eventsAfter(claim, count) === undefined
+}
+
 function eventsAfter(claim: Claim, count: number): Step | undefined {
   return claim.count > count && claim.pruned <= count ? { want: 'events', from: count } : undefined
 }

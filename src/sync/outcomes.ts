@@ -2,11 +2,11 @@ import { limits } from '../base/limits.ts'
 import { firstOffsetOf, heads, signedHeadOf } from '../protocol/index.ts'
 import { nameOfStream, type Received } from '../replication/index.ts'
 import type { CatchUp } from './catch-up.ts'
-import type { Claim } from './claim.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, StoreEffect } from './effects.ts'
 import type { ForkSearches } from './fork-searches.ts'
 import type { TableRow } from './head-table.ts'
 import type { CloseReason } from './messages.ts'
+import { lacksPrune } from './next-step.ts'
 import type { Reports } from './reports.ts'
 import type { Request } from './requests.ts'
 import type { Spread } from './spread.ts'
@@ -138,6 +138,7 @@ export class Outcomes {
     const claim = this.#state.peers.get(peer)?.claims.get(name)
     this.#state.requests.close(request)
     if (outcome === 'failed' || claim === undefined) catchUp.askLater(peer, name, now)
+    // Left out of the answer, or without an effect here: nothing else can be asked for before.
     else if (lacksPrune(claim, this.#state.table.get(name))) catchUp.askLater(peer, name, now, limits.unstorableRetryMs)
     else if (next === undefined || next <= from) {
       const prefix = claim.prefix === 'pruned' ? (outcome === 'applied' ? 'wanted' : 'fetched') : claim.prefix
@@ -208,15 +209,6 @@ export class Outcomes {
  */
 function isForwarded({ want, chunk }: StoreEffect, known: number, { count }: TableRow): boolean {
   return want === undefined && firstOffsetOf(chunk) === known && countOf(chunk) === count
-}
-
-/**
- * Whether the prune record of a peer is still missing after its answer, and nothing else leads on: all of its events are
- * here, or they start after the end of the stream here.
- */
-function lacksPrune({ isFrozen, count, pruned }: Claim, row: TableRow | undefined): boolean {
-  const here = row ?? { count: 0, pruned: 0 }
-  return !isFrozen && pruned > here.pruned && (count <= here.count || pruned > here.count)
 }
 
 /** The number of events of its stream up to the end of a chunk. */

@@ -192,8 +192,8 @@ export class Sync {
     return this.#answers.superseded(peer, id)
   }
 
-  /** The records for a peer were read. */
-  readRecords(peer: string, id: number, records: Records): Effect[] {
+  /** The records for a peer were read; undefined when their stream is not here. */
+  readRecords(peer: string, id: number, records: Records | undefined): Effect[] {
     return this.#answers.records(peer, id, records)
   }
 

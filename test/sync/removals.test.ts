@@ -98,17 +98,32 @@ test('a prune record that was missing in the answer is asked for again after a w
   assert.equal(again.length, 1)
 })
 
-test('a missing prune record is asked for again, too, where no events can be asked for without it', () => {
-  const theirs = { ...rowOf(1, 30), pruned: 20 }
-  for (const row of [undefined, rowOf(1, 10)]) {
+test('a prune record beyond the events here that was missing in the answer is asked for again after a while', () => {
+  for (const here of [undefined, { ...rowOf(1, 11), pruned: 1 }]) {
     const sync = connectedTo('a')
-    if (row !== undefined) sync.changed(row)
-    const { id } = onlySent(sync.received('a', claimOf(theirs), 0), 'want-records').message
+    if (here !== undefined) sync.changed(here)
+    const pruned = { ...rowOf(1, 14), pruned: 14 }
+    const { id } = onlySent(sync.received('a', claimOf(pruned), 0), 'want-records').message
     const apply = only(sync.received('a', recordsMessage(id, { ...redactions, redactions: [] }), 0), 'apply-records')
-    assert.deepEqual(sent(sync.appliedRecords(apply, 'unchanged', row, 0), 'want-records'), [])
+    assert.deepEqual(sync.appliedRecords(apply, 'unchanged', here, 0), [])
     const again = sent(runUntil(sync, limits.unstorableRetryMs, 'a'), 'want-records')
     assert.equal(again.length, 1)
   }
+})
+
+test('records of a stream that a peer does not have at the moment are asked for again', () => {
+  const sync = connectedTo('a')
+  sync.changed(row)
+  const { id } = onlySent(sync.received('a', claimOf(changed), 0), 'want-records').message
+  assert.deepEqual(sync.received('a', { is: 'nothing', id, reason: 'notHere' }, 0), [])
+  assert.equal(sent(runUntil(sync, limits.wantRetryMs, 'a'), 'want-records').length, 1)
+})
+
+test('a request for records of a stream that is not here is answered with nothing', () => {
+  const sync = connectedTo('a')
+  sync.received('a', { is: 'want-records', id: 5, stream: row.key, from: 0, to: 10 }, 0)
+  const { message } = onlySent(sync.readRecords('a', 5, undefined), 'nothing')
+  assert.deepEqual(message, { is: 'nothing', id: 5, reason: 'notHere' })
 })
 
 test('own redactions and prunes are told to all peers', () => {

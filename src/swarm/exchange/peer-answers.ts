@@ -39,9 +39,10 @@ export class PeerAnswers {
     return { chunks: answer }
   }
 
-  async records({ stream, from, to }: Read<'read-records'>): Promise<Records> {
+  /** Undefined when the stream is not here: an answer without records would say that it has none. */
+  async records({ stream, from, to }: Read<'read-records'>): Promise<Records | undefined> {
     const status = await this.#log.streamOf(stream)
-    if (status === undefined) return { stream, prune: undefined, redactions: [], next: undefined }
+    if (status === undefined) return undefined
     const { prune, redactions, next } = await this.#log.records(status.number, from, Math.max(from, to))
     return { stream, prune, redactions, next }
   }

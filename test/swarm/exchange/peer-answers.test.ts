@@ -31,3 +31,10 @@ test('the points of a fork search are spread over all checkpoints in the range, 
   assert.deepEqual(await points(10, 35), [20, 30])
   assert.deepEqual(await points(10, 19), [])
 })
+
+test('a stream that is not here has no records to answer with, not even none', async () => {
+  const stream = { node: new KeyPair(Buffer.alloc(32, 1)).publicKey, number: 0 }
+  const log: Pick<ReplicatedLog, 'streamOf'> = { streamOf: async () => undefined }
+  const answers = new PeerAnswers(log as ReplicatedLog)
+  assert.equal(await answers.records({ do: 'read-records', peer: 'a', id: 1, stream, from: 0, to: 5 }), undefined)
+})
