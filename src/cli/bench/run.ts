@@ -1,7 +1,7 @@
 import { limits } from '../../base/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { linesOf } from '../answers.ts'
-import type { ApiClient } from '../api-client.ts'
+import type { ApiClient } from '../client/api-client.ts'
+import { readLines } from '../client/response-body.ts'
 import { type Figures, type Latency, latencyOf } from './figures.ts'
 
 /** The tag of all events of this command. */
@@ -13,7 +13,7 @@ const concurrency = 32
 const batch = 100
 const liveEvents = 50
 
-/** Events that a run publishes besides those in batches. */
+/** Number of events that a run publishes besides those in batches. */
 export const fixedEvents = singleEvents + concurrentEvents + liveEvents
 
 interface Run {
@@ -53,7 +53,7 @@ export async function measure(
   }
 }
 
-/** About 200 bytes of payload, as of a machine. */
+/** An event as a machine would publish it, with about 200 bytes of payload. */
 function event(run: Run): object {
   const i = run.next++
   return {
@@ -121,7 +121,7 @@ async function live(run: Run): Promise<Latency> {
   const tag = `${run.tag}:live`
   const response = await run.api.get('/api/v2/events/subscribe', post({ query: `FROM '${tag}'` }))
   try {
-    const lines = linesOf(response, limits.answerLineBytes)
+    const lines = readLines(response, limits.answerLineBytes)
     const durations: number[] = []
     for (let i = 0; i < liveEvents; i++)
       durations.push(

@@ -2,13 +2,13 @@ import { Readable } from 'node:stream'
 import { escapeLine } from '../../base/control-characters.ts'
 import { limits } from '../../base/limits.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
+import type { Upload } from '../client/node-client.ts'
 import { addressPath, type Downloaded, download, type Listing, listingOf } from '../files/download.ts'
 import { type FilesNode, type NamedFilesNode, onFilesNode } from '../files/files-node.ts'
 import { FolderForm } from '../files/form.ts'
 import { websiteOf, websiteText } from '../files/website.ts'
-import type { Upload } from '../node-client.ts'
-import type { Result } from '../output.ts'
-import { progressBar, withProgress } from '../progress.ts'
+import type { Result } from '../output/output.ts'
+import { progressBar, withProgress } from '../output/progress.ts'
 
 const { clock, random } = systemRuntime
 
