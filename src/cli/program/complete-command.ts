@@ -8,11 +8,13 @@ export function completeCommand(finish: Finish, root: () => Command): Command {
     .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish', 'elvish', 'powershell']))
     .addHelpText(
       'after',
-      examples(
-        ['source <(shoal complete bash)', 'in ~/.bashrc'],
-        ['source <(shoal complete zsh)', 'in ~/.zshrc, after compinit'],
-        ['shoal complete fish | source', 'in ~/.config/fish/config.fish'],
-      ),
+      `
+The first lines of a script say how to load it.
+${examples(
+  ['source <(shoal complete bash)', 'in ~/.bashrc'],
+  ['source <(shoal complete zsh)', 'in ~/.zshrc, after compinit'],
+  ['shoal complete fish | source', 'in ~/.config/fish/config.fish'],
+)}`,
     )
     .action(
       done(finish, async (_, shell) =>

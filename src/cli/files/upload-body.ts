@@ -6,17 +6,17 @@ import { format } from '../../base/format.ts'
 import { limits } from '../../base/limits.ts'
 import type { Random } from '../../runtime/random.ts'
 
-/** A file to upload. */
-interface FormFile {
+/** A file in the body of an upload. */
+interface BodyFile {
   readonly file: string
   /** Its path in the uploaded directory. */
   readonly name: string
   readonly size: number
 }
 
-/** A multipart body with a file, or with the files of a folder. Its Content-Length is known in advance. */
-export class FolderForm {
-  readonly files: readonly FormFile[]
+/** The multipart body of an upload: a file, or the files of a folder. Its Content-Length is known in advance. */
+export class UploadBody {
+  readonly files: readonly BodyFile[]
   /** Whether the path is a folder: it is uploaded as a directory even with a single file. */
   readonly isFolder: boolean
   readonly #boundary: string
@@ -65,7 +65,7 @@ export class FolderForm {
     yield this.#end
   }
 
-  #head({ name }: FormFile): Buffer {
+  #head({ name }: BodyFile): Buffer {
     const exact = encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
     const disposition = `form-data; name="file"; filename*=UTF-8''${exact}`
     return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: ${disposition}\r\n\r\n`)
@@ -86,7 +86,7 @@ async function* readAll(file: string): AsyncGenerator<Buffer> {
 
 const lineEnd = Buffer.from('\r\n')
 
-function filesAt(path: string): FormFile[] {
+function filesAt(path: string): BodyFile[] {
   try {
     const found = statSync(path)
     if (!found.isDirectory()) return [{ file: path, name: basename(resolve(path)), size: found.size }]
