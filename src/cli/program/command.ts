@@ -145,7 +145,11 @@ export function group(name: string, description: string): Command {
 function configured(command: Command): Command {
   return command
     .option('-j, --json', 'machine output')
-    .option('-v, --verbose', 'say more on stderr; -vv and -vvv even more', (_, count: number = 0) => count + 1)
+    .option(
+      '-v, --verbose',
+      'say more on stderr; -vv even more, with shoal run also -vvv',
+      (_, count: number = 0) => count + 1,
+    )
     .helpOption('-h, --help', 'show this help')
     .exitOverride()
     .showSuggestionAfterError()
