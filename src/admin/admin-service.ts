@@ -44,13 +44,13 @@ export function adminService(parts: Parts): HttpService {
   const authenticate = (call: Call): typeof operator => {
     const token = tokenOf(call) ?? ''
     const { socket } = call.request
-    portConnections.asked(socket, false)
+    portConnections.markSession(socket, false)
     const { publicKey, end } = access.sessionOf(token)
-    portConnections.asked(socket, true)
+    portConnections.markSession(socket, true)
     open.add(call.response, { user: publicKey, token }, end - clock.steadyMs())
     return operator
   }
-  /** Called right before a change of the settings: the user may remove the own key by it. */
+  /** Called right before a change of the settings, by which a user may remove their own key: they get the response. */
   const origin = (call: Call): string => {
     open.spare(call.response)
     return `admin port, user ${userOf(call)}`
@@ -84,7 +84,7 @@ function evictionReport({ metrics, log, clock }: Parts): () => void {
   }
 }
 
-/** A route for supervisors on this machine, which have no key; from elsewhere it needs a session. */
+/** A route that needs no session over loopback, for supervisors, which have no key. */
 function onLoopbackOr(userOf: (call: Call) => string, { path, methods }: Route): Route {
   const checked = Object.entries(methods).map(([method, endpoint]) => {
     const handle: typeof endpoint.handle = (call: Call) => {

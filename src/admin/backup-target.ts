@@ -1,15 +1,13 @@
 import { isAbsolute, join } from 'node:path'
 import { ShoalError } from '../base/errors.ts'
 
-/** The owner of the data folder may write anywhere: a backup through the control socket has any path. */
+/** The target of a backup through the control socket: any path, since its clients own the data folder. */
 export function anyTarget(path: string): string {
   if (isAbsolute(path)) return path
   throw new ShoalError('ERR_INVALID_INPUT', `target: '${path}' is not an absolute path.`)
 }
 
-/**
- * Users of the admin port manage the node, not its machine: their backups are below `backups` of the data folder.
- */
+/** The target of a backup through the admin port: a name below `backups`, since its users do not own the machine. */
 export function targetBelow(folder: string): (name: string) => string {
   return (name) => {
     if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(name)) return join(folder, 'backups', name)

@@ -6,8 +6,8 @@ import { systemCode } from '../base/errors.ts'
 export const socketName = 'control.sock'
 
 /**
- * Maximum length of the path of a Unix socket, in bytes: the shortest among the supported systems, without the final
- * zero. Longer ones cannot be bound or connected to.
+ * Maximum length of the path of a Unix socket, in bytes without the terminating NUL: the smallest among the supported
+ * systems. Longer paths cannot be bound or connected to.
  */
 const maxSocketPath = 103
 
@@ -20,7 +20,7 @@ export function pathFileOf(folder: string): string {
   return join(folder, 'control.path')
 }
 
-/** Notes in the data folder that its control socket is outside of it. */
+/** Writes to the data folder where its control socket is, when it is outside of it. */
 export function writePathFile(folder: string, socket: string): void {
   writeFileSync(pathFileOf(folder), `${socket}\n${identityOf(folder)}\n`, { mode: 0o600 })
 }

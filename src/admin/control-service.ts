@@ -11,7 +11,7 @@ interface Parts extends Runtime, Omit<AdminParts, 'origin' | 'backupTarget' | 'r
   readonly log: Logger
 }
 
-/** The admin routes without sessions, for a socket on which the operating system authorizes its clients. */
+/** The admin routes without sessions, for the control socket: file permissions decide who can connect to it. */
 export function controlService(parts: Parts): HttpService {
   const { connections, log, clock, timers } = parts
   return new HttpService({

@@ -7,20 +7,20 @@ interface Open {
 }
 
 /**
- * The requests of users that are being answered. They end with the right of their user, and with their session: streams
- * would outlive it, and so would a request whose body comes slowly.
+ * Responses in progress on the admin port. They are aborted when their session ends or their user is removed: otherwise
+ * streams, and requests with a slow body, would outlive the session.
  */
 export class OpenResponses {
   readonly #timers: Timers
   readonly #open = new Map<ServerResponse, Open>()
-  /** Those by which a user changes who has access, or signs out: they get their answer. */
+  /** Responses that are completed although their own request ends the session or removes the user. */
   readonly #spared = new WeakSet<ServerResponse>()
 
   constructor(timers: Timers) {
     this.#timers = timers
   }
 
-  /** @param endsInMs when the session ends by itself */
+  /** @param endsInMs milliseconds until the session expires */
   add(response: ServerResponse, open: Open, endsInMs: number): void {
     if (this.#open.has(response)) return
     this.#open.set(response, open)
@@ -31,16 +31,17 @@ export class OpenResponses {
     })
   }
 
+  /** Exempts a response from being aborted. */
   spare(response: ServerResponse): void {
     this.#spared.add(response)
   }
 
-  /** Breaks off the responses to all other users. */
+  /** Aborts the responses to all other users. */
   keepOnly(users: readonly string[]): void {
     this.#end(({ user }) => !users.includes(user))
   }
 
-  /** Breaks off the responses of a session. */
+  /** Aborts the responses of a session. */
   endSession(token: string): void {
     this.#end((open) => open.token === token)
   }

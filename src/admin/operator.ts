@@ -1,5 +1,5 @@
 import type { App } from '../identity/index.ts'
 import { versionString } from '../runtime/version.ts'
 
-/** The app in whose name users of the admin interface read and publish events. */
+/** The app ID with which the admin interface reads and publishes events. */
 export const operator: App = { appId: 'com.actyx.cli', version: versionString, mode: 'signed' }

@@ -1,16 +1,15 @@
 import type { Socket } from 'node:net'
-import { PortPlaces } from './access/port-places.ts'
+import { EvictionPolicy } from './access/eviction-policy.ts'
 
-/** The connections of the admin port, on all its addresses: idle ones must not keep users out. */
+/** The connections of the admin port, on all its addresses. Evicts some, so that idle ones do not keep users out. */
 export class PortConnections {
-  readonly #places: PortPlaces<string>
+  readonly #policy: EvictionPolicy<string>
   readonly #sockets = new Map<string, Socket>()
-  readonly #evicted: () => void
+  readonly #onEvicted: () => void
 
-  /** @param evicted called for each connection that was closed to make room */
-  constructor(max: number, evicted: () => void) {
-    this.#places = new PortPlaces(max)
-    this.#evicted = evicted
+  constructor(max: number, onEvicted: () => void) {
+    this.#policy = new EvictionPolicy(max)
+    this.#onEvicted = onEvicted
   }
 
   /** Adds an accepted connection, before its TLS handshake. */
@@ -18,22 +17,22 @@ export class PortConnections {
     const name = nameOf(socket)
     this.#sockets.set(name, socket)
     socket.once('close', () => {
-      this.#places.closed(name)
+      this.#policy.closed(name)
       this.#sockets.delete(name)
     })
-    const surplus = this.#places.opened(name, socket.remoteAddress ?? '')
-    if (surplus === undefined) return
-    this.#evicted()
-    this.#sockets.get(surplus)?.destroy()
+    const evicted = this.#policy.opened(name, socket.remoteAddress ?? '')
+    if (evicted === undefined) return
+    this.#onEvicted()
+    this.#sockets.get(evicted)?.destroy()
   }
 
-  /** Notes whether the last request over a connection had a session. */
-  asked(socket: Socket, hasSession: boolean): void {
-    this.#places.asked(nameOf(socket), hasSession)
+  /** Records whether the last request over a connection had a session. */
+  markSession(socket: Socket, hasSession: boolean): void {
+    this.#policy.markSession(nameOf(socket), hasSession)
   }
 }
 
-/** The same for a TLS connection and for the TCP connection below it. */
+/** The 4-tuple as text: a TLS socket and the TCP socket below it have the same. */
 function nameOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
   return [remoteAddress, remotePort, localAddress, localPort].join(' ')
 }

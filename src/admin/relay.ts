@@ -18,7 +18,10 @@ export interface RelayedRequest {
   readonly body: Uint8Array
 }
 
-/** Sends requests to other nodes, over TLS only: nothing is sent before a certificate proves which node answers. */
+/**
+ * Forwards requests to the admin ports of other nodes, over TLS only. Nothing is sent before the certificate proves the
+ * node ID.
+ */
 export class Relay {
   readonly #timers: Timers
   #open = 0
@@ -27,25 +30,26 @@ export class Relay {
     this.#timers = timers
   }
 
-  /** The answer, as it comes. Its socket is closed with it. */
+  /** Returns the response, whose body can be streamed. Its socket is closed with it. */
   async send(sent: RelayedRequest): Promise<IncomingMessage> {
     if (this.#open >= limits.relayedRequests) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#open++
     try {
-      const socket = await this.#connected(sent)
+      const socket = await this.#connect(sent)
       socket.once('close', () => this.#open--)
-      return await this.#answer(socket, sent)
+      return await this.#request(socket, sent)
     } catch (error) {
-      if (!(error instanceof AfterConnecting)) this.#open--
+      // With a socket, its 'close' event does this.
+      if (!(error instanceof FailedAfterConnect)) this.#open--
       throw failure('ERR_NODE_UNREACHABLE', { cause: messageOf(error) })
     }
   }
 
-  async #connected({ node, hosts, port }: RelayedRequest): Promise<TLSSocket> {
+  async #connect({ node, hosts, port }: RelayedRequest): Promise<TLSSocket> {
     const reasons: string[] = []
     for (const host of hosts) {
       try {
-        return await this.#dialled(node, host, port)
+        return await this.#dial(node, host, port)
       } catch (error) {
         reasons.push(`${host} port ${port}: ${messageOf(error)}`)
       }
@@ -53,8 +57,8 @@ export class Relay {
     throw new Error(reasons.join('; '))
   }
 
-  async #dialled(node: NodeId, host: string, port: number): Promise<TLSSocket> {
-    // No authority signs the certificates of nodes: the node ID in them is checked instead.
+  async #dial(node: NodeId, host: string, port: number): Promise<TLSSocket> {
+    // Certificates of nodes are self-signed: the node ID in them is checked instead of a CA.
     const socket = connect({ host, port, rejectUnauthorized: false, minVersion: 'TLSv1.3' })
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const timer = this.#timers.setTimeout(() => socket.destroy(new Error('timeout')), limits.relayMs)
@@ -73,7 +77,7 @@ export class Relay {
     }
   }
 
-  #answer(socket: TLSSocket, { method, path, headers, body }: RelayedRequest): Promise<IncomingMessage> {
+  #request(socket: TLSSocket, { method, path, headers, body }: RelayedRequest): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const outgoing = request({ createConnection: () => socket, method, path, headers })
     const timer = this.#timers.setTimeout(() => outgoing.destroy(new Error('timeout')), limits.relayMs)
@@ -84,15 +88,15 @@ export class Relay {
     outgoing.once('error', (error) => {
       this.#timers.clear(timer)
       socket.destroy()
-      reject(new AfterConnecting(error.message))
+      reject(new FailedAfterConnect(error.message))
     })
     outgoing.end(body)
     return promise
   }
 }
 
-/** A failure of a connected socket, whose end is counted by itself. */
-class AfterConnecting extends ShoalError {
+/** A failure of a request whose socket was connected. */
+class FailedAfterConnect extends ShoalError {
   constructor(cause: string) {
     super('ERR_NODE_UNREACHABLE', cause)
   }

@@ -25,7 +25,7 @@ export interface StoreJobParts {
   readonly clock: Clock
 }
 
-/** What a backup has copied. */
+/** The result of a backup. */
 export interface BackedUp {
   readonly target: string
   readonly topics: number
@@ -51,7 +51,7 @@ export class StoreJobs {
     )
   }
 
-  /** Makes a new data folder. It is removed when the backup fails. */
+  /** Backs up into a new data folder, which is removed if the backup fails. */
   backUp(target: string, progress: FolderProgress): FolderJob<BackedUp> {
     const { folder, nodeDatabase, clock } = this.#parts
     if (existsSync(target)) throw new ShoalError('ERR_INVALID_INPUT', `\`${target}\` exists already`)
@@ -95,7 +95,7 @@ export class StoreJobs {
     return { result, cancel }
   }
 
-  /** Fails when the topic was changed meanwhile: nothing kept the blocks of the next one as they were. */
+  /** Fails if the topic has changed meanwhile: only the blocks of the first topic were held. */
   async #inOneTopic<R>(work: () => Promise<R>): Promise<R> {
     const { files, openTopic } = this.#parts
     const held = await files()

@@ -4,7 +4,7 @@ import { type Logger, ThrottledLog } from '../logging/index.ts'
 import type { Timers } from '../runtime/timers.ts'
 import type { Refusal } from './refusal.ts'
 
-/** The logged fields of a request. Never its query string, headers or body: they contain tokens. */
+/** The logged fields of a request. Never its query string, headers or body: they may contain tokens. */
 export interface RefusedRequest {
   readonly method?: string | undefined
   readonly path?: string
@@ -15,12 +15,12 @@ export interface RefusedRequest {
   readonly appId?: string | undefined
 }
 
-/** Longer paths and causes are truncated in the log. */
+/** Lengths at which paths and causes are cut. */
 const [shownPath, shownCause] = [80, 200]
 
 /**
- * Logs rejected requests, rate-limited: one line a minute per status, error code and app, with a count of the others.
- * The reason is that of the error code, the cause is that of the request.
+ * Logs refused requests, rate-limited: the first per status, error code and app at once, further ones as a count once a
+ * minute. `reason` explains the error code, `cause` says what was wrong with this request.
  */
 export class RefusalLog {
   readonly #log: Logger

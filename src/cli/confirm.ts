@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { ShoalError } from '../base/errors.ts'
 
-/** Asks for a word on a terminal; elsewhere the option --yes has to say it. */
+/** Asks for a typed word as confirmation. Throws if it differs, and without a terminal, where --yes is needed. */
 export async function confirm(effect: string, word: string): Promise<void> {
   if (process.stdin.isTTY !== true) throw new ShoalError('ERR_INVALID_INPUT', `${effect} Confirm it with --yes.`)
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

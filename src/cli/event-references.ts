@@ -2,7 +2,7 @@ import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { formatStreamId, parseStreamId } from '../identity/index.ts'
 
-/** Offsets of events by the ID of their stream. */
+/** A set of events, as offsets by stream ID. */
 export class EventSet {
   readonly #offsets = new Map<string, Set<number>>()
   #size = 0
@@ -65,12 +65,12 @@ export function rangeText({ stream, first, last }: EventRange): string {
 // The ID of a node may contain slashes, but no hyphen.
 const pattern = /^([^-]+-\d+)\/(\d{1,15})(?:-(\d{1,15}))?$/
 
-/** Whether a word is meant as an event, not as the address of a node. */
+/** Whether an argument is an event rather than the address of a node. */
 export function isEventReference(text: string): boolean {
   return pattern.test(text)
 }
 
-/** The events that words name. */
+/** Parses arguments that name events. */
 export function referencedEvents(words: readonly string[]): EventSet {
   const events = new EventSet()
   for (const word of words) {

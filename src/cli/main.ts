@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { ShoalError } from '../base/errors.ts'
-import { program } from './command-line.ts'
-import { exitCodes, exitOnClosedPipe, write } from './output.ts'
+import { exitCodes, exitOnClosedPipe, write } from './output/output.ts'
+import { program } from './program/command-line.ts'
 
 const json = process.argv.some((argument) => argument === '--json' || argument === '-j')
 

@@ -94,7 +94,7 @@ test('a proxy on this machine cannot claim the node', async (t) => {
   }
 })
 
-test('requests end with the right of their user, and with the session', async (t) => {
+test('responses in progress are aborted when their user is removed and when the session ends', async (t) => {
   const { at, settings, as } = await started(t)
   await as(anna)
   const listed = async (...users: KeyPair[]) => settings.set(['admin', 'authorizedUsers'], users.map(keyOf), 'test')

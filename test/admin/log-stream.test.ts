@@ -41,7 +41,7 @@ test('lines are sent in order, those before the start first, with keep-alives be
   assert.equal(timers.pending, 0)
 })
 
-test('lines beyond what waits for a slow client are left out and counted', async () => {
+test('lines beyond the buffer of a slow client are dropped and counted', async () => {
   const { next, add } = made()
   const large = 'x'.repeat(limits.logStreamBytes / 2)
   for (const text of ['a', large, large, large, 'b']) add(text)
@@ -52,7 +52,7 @@ test('lines beyond what waits for a slow client are left out and counted', async
   assert.equal(await next(), 'c\n')
 })
 
-test('a cancelled stream ends and listens to nothing', async () => {
+test('a cancelled stream ends and unsubscribes from the log', async () => {
   const { stream, chunks, isSubscribed, timers } = made()
   const waiting = chunks.next()
   stream.cancel()

@@ -82,7 +82,7 @@ test('a fresh node on the same machine cannot be claimed through another one', a
   assert.equal((await signInThrough(relayed, anna, code)).body.firstUser, true)
 })
 
-test('nothing is sent to a node with another identity, to an unknown one, or twice', async (t) => {
+test('a request is forwarded once, and only to a known node that proves its identity', async (t) => {
   const { relayed, other } = await twoNodes(t, { certificateOf: bert })
   const wrong = await relayed('GET', '/health')
   assert.equal(wrong.body.code, 'ERR_NODE_UNREACHABLE')

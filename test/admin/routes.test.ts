@@ -19,7 +19,7 @@ async function started(t: TestContext, folder = join(temporaryFolder(t), 'data')
   return { node, log, folder, ask, put }
 }
 
-test('the node says what it is', async (t) => {
+test('the node describes itself: identity, version, state', async (t) => {
   const { node, folder, ask } = await started(t)
   const { status, body } = await ask('GET', '/node')
   assert.equal(status, 200)

@@ -47,7 +47,7 @@ test('the soak sets every path of the settings', () => {
   assert.deepEqual(Object.keys(values).sort(), pathsOfSchema().sort())
 })
 
-test('random changes of a node under load: what is said applies, subscriptions stay, nothing is lost', async (t) => {
+test('random changes of settings under load apply as announced, subscriptions stay open, and no event is lost', async (t) => {
   const random = testRandom(t)
   const site = await connectedNodes(t)
   const { node, peer, swarmKey, peerAddress } = site

@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { AdminClient, type AdminClientOptions } from '../../src/cli/admin-client.ts'
-import { KnownNodes } from '../../src/cli/known-nodes.ts'
-import type { PortAddress } from '../../src/cli/node-address.ts'
+import { AdminClient, type AdminClientOptions } from '../../src/cli/client/admin-client.ts'
+import { KnownNodes } from '../../src/cli/client/known-nodes.ts'
+import type { AdminAddress } from '../../src/cli/client/node-address.ts'
 import { formatPublicKey, KeyPair, nodeCertificate, nodeIdOf } from '../../src/identity/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { adminPort, node } from '../support/admin.ts'
@@ -15,7 +15,7 @@ const [anna, bert] = [new KeyPair(Buffer.alloc(32, 2)), new KeyPair(Buffer.alloc
 const certificate = nodeCertificate(node, systemRuntime.random)
 const id = nodeIdOf(node.publicKey)
 
-function address(port: number, more: Partial<PortAddress> = {}): PortAddress {
+function address(port: number, more: Partial<AdminAddress> = {}): AdminAddress {
   return { scheme: undefined, host: '127.0.0.1', port, node: undefined, ...more }
 }
 
@@ -136,7 +136,7 @@ test('an answer that does not end is refused before signing in', async (t) => {
   await assert.rejects(AdminClient.connect(address(unfinished), options), ends(/timeout/))
 })
 
-test('something else than a node is refused', async (t) => {
+test('a server that is not a node is refused', async (t) => {
   for (const answer of ['hello', '{}', '{"challenge":7,"nodeId":{}}']) {
     const port = await listening(
       t,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { initLocal } from '../../src/cli/commands/local-settings.ts'
 import { getSchema } from '../../src/cli/commands/node-settings.ts'
 import { inspectNode, listNodes, nodeHealth, shutDownNode } from '../../src/cli/commands/nodes.ts'
-import { initLocal } from '../../src/cli/commands/settings.ts'
 import { addKey, claimNode, makeKey, printPublicKey } from '../../src/cli/commands/users.ts'
 import { formatPublicKey, KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import { socketText } from '../../src/listening/listen.ts'
@@ -211,7 +211,7 @@ test('a node is claimed with the code of its log', async (t) => {
   await assert.rejects(claim(bert, code), { code: 'ERR_UNAUTHORIZED' })
 })
 
-test('key and code can be given without arguments, which other users see', async (t) => {
+test('key and code can be passed outside of the arguments, which the process list shows', async (t) => {
   const { at, log } = await adminPort(t)
   const [, code = ''] = /one-time code (\S+)\./.exec(log.join('')) ?? []
   const env = { SHOAL_IDENTITY: identity }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventText, localTime } from '../../src/cli/event-line.ts'
+import { eventText, localTime } from '../../src/cli/output/event-line.ts'
 import * as fc from '../support/property.ts'
 
 const stream = `QJ5s${'.'.repeat(39)}-2`

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { program } from '../../src/cli/command-line.ts'
+import { program } from '../../src/cli/program/command-line.ts'
 import { shoal } from '../support/process.ts'
 import { commandsBelow, commandsTyped } from '../support/typed-commands.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { ApiClient } from '../../src/cli/api-client.ts'
+import { ApiClient } from '../../src/cli/client/api-client.ts'
 import { readEvents, showOffsets } from '../../src/cli/commands/events.ts'
 import { inspectNode } from '../../src/cli/commands/nodes.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseNodeAddress } from '../../src/cli/node-address.ts'
+import { parseNodeAddress } from '../../src/cli/client/node-address.ts'
 import { KeyPair, nodeIdOf, peerIdOf } from '../../src/identity/index.ts'
 import * as fc from '../support/property.ts'
 
@@ -32,7 +32,7 @@ test('every form of an address is understood', () => {
   for (const [text, address] of forms) assert.deepEqual(parse(text), address, text)
 })
 
-test('anything else is not an address', () => {
+test('a malformed address is refused', () => {
   const refused = [
     '',
     ' ',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { errorOf } from '../../src/cli/api-client.ts'
-import { errorJson, resultJson, withCauses, write } from '../../src/cli/output.ts'
-import { table } from '../../src/cli/table.ts'
+import { errorOf } from '../../src/cli/client/api-client.ts'
+import { errorJson, resultJson, withCauses, write } from '../../src/cli/output/output.ts'
+import { table } from '../../src/cli/output/table.ts'
 import * as fc from '../support/property.ts'
 
 const nasty = fc.string({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorTable } from '../../src/base/errors.ts'
-import { program } from '../../src/cli/command-line.ts'
 import { completedCommands } from '../../src/cli/completion/tree.ts'
-import { nextCommand } from '../../src/cli/next-command.ts'
-import { editDistance, namesakes, similarCommands } from '../../src/cli/suggestions.ts'
+import { nextCommand } from '../../src/cli/output/next-command.ts'
+import { program } from '../../src/cli/program/command-line.ts'
+import { editDistance, namesakes, similarCommands } from '../../src/cli/program/suggestions.ts'
 import { shoal } from '../support/process.ts'
 import * as fc from '../support/property.ts'
 

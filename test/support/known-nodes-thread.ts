@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { KnownNodes } from '../../src/cli/known-nodes.ts'
+import { KnownNodes } from '../../src/cli/client/known-nodes.ts'
 import type { NodeId } from '../../src/identity/index.ts'
 
 /** Adds nodes to the file of known ones, as a command does. */

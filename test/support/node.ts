@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import type { TestContext } from 'node:test'
-import { initLocal, setLocal } from '../../src/cli/commands/settings.ts'
+import { initLocal, setLocal } from '../../src/cli/commands/local-settings.ts'
 import { socketText } from '../../src/listening/listen.ts'
 import { logOutput, textLine } from '../../src/logging/index.ts'
 import { bindDefaults, bindRules, Node, type NodeOptions, onFreePorts, parseBinds } from '../../src/node/index.ts'

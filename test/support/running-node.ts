@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { initLocal, setLocal } from '../../src/cli/commands/settings.ts'
+import { initLocal, setLocal } from '../../src/cli/commands/local-settings.ts'
 import type { TestScope } from './folder.ts'
 import { type Ended, type ProcessOptions, ShoalProcess, shoal, until } from './process.ts'
 

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Command } from 'commander'
-import { program } from '../../src/cli/command-line.ts'
+import { program } from '../../src/cli/program/command-line.ts'
 import { temporaryFolder } from './folder.ts'
 
 /** A command of the program, with its words after `shoal`. */

@@ -9,7 +9,7 @@ import type { Settings } from '../../settings/index.ts'
 import { Challenges, type Transport } from './challenges.ts'
 import { isClaimCode, newClaimCode } from './claim-code.ts'
 import { FailedAttempts } from './failed-attempts.ts'
-import type { Ends } from './loopback-peer.ts'
+import type { ConnectionTuple } from './loopback-peer.ts'
 import { type Session, Sessions } from './sessions.ts'
 
 export interface AccessParts {
@@ -18,10 +18,10 @@ export interface AccessParts {
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
-  /** The user ID of this process; undefined where the system has none. */
+  /** The UID of this process; undefined where the system has none. */
   readonly ownUser: number | undefined
-  /** The user ID at the other end of a loopback connection. */
-  readonly peerUser: (ends: Ends) => Promise<number | undefined>
+  /** The UID of the process at the other end of a loopback connection. */
+  readonly peerUser: (tuple: ConnectionTuple) => Promise<number | undefined>
   /** Called when a user has ended a session. */
   readonly onSignOut: (token: string) => void
 }
@@ -36,15 +36,15 @@ export interface SignIn {
 }
 
 /** The connection over which a user signs in. */
-export interface SignInConnection extends Ends {
+export interface SignInConnection extends ConnectionTuple {
   /** The same object for all requests of a connection. */
   readonly socket: object
   readonly transport: Transport
-  /** Whether a proxy has passed the request on: then the other end is not the user. */
+  /** Whether the request came through a proxy, which is then the other end, instead of the user. */
   readonly isForwarded: boolean
 }
 
-export interface Opened {
+export interface OpenedSession {
   readonly token: string
   readonly expiresAt: string
   readonly firstUser: boolean
@@ -59,9 +59,9 @@ export class Access {
   readonly #sessions: Sessions
   readonly #attempts: FailedAttempts
   /**
-   * Connections of the owner of the node, with the challenge that was sent over them. The owner is looked up before the
-   * challenge is made: a client that sends it back over the same connection had this connection when it was looked up.
-   * Later another process may be found at the same port.
+   * Sockets whose other end belongs to the owner of the node, with the challenge that was sent over them. The owner is
+   * looked up before the challenge is issued, and a claim has to send that challenge back over the same connection. A
+   * lookup at the time of the claim could find another process that has reused the port.
    */
   readonly #owners = new WeakMap<object, string>()
   /** The code for the first user, while there is none. */
@@ -88,11 +88,11 @@ export class Access {
     const isOwner = this.#users.length === 0 && (await this.#isOwner(connection))
     const challenge = this.#challenges.issue(publicKey, connection.transport)
     if (isOwner) this.#owners.set(connection.socket, challenge)
-    return { challenge, nodeId: this.#parts.nodeId, expiresAt: this.#after(limits.challengeMs) }
+    return { challenge, nodeId: this.#parts.nodeId, expiresAt: this.#expiryAfter(limits.challengeMs) }
   }
 
   /** Opens a session for the holder of an authorized key, or of the first key if the connection may claim the node. */
-  async signIn(request: SignIn, connection: SignInConnection): Promise<Opened> {
+  async signIn(request: SignIn, connection: SignInConnection): Promise<OpenedSession> {
     const { publicKey } = request
     const { remoteAddress, transport } = connection
     if (!this.#isProven(request, transport))
@@ -104,12 +104,12 @@ export class Access {
     return (await this.#claim(request, connection)) ?? (await this.signIn(request, connection))
   }
 
-  /** The key of the user of a session. Throws without a session, and when the user is not authorized any more. */
+  /** The public key of the user of a session. Throws without a session, and if the user is not authorized any more. */
   userOf(token: string | undefined): string {
     return this.sessionOf(token).publicKey
   }
 
-  /** The same, with the end of the session. */
+  /** The session of a token. Throws as `userOf` does. */
   sessionOf(token: string | undefined): Session {
     const session = token === undefined ? undefined : this.#sessions.find(token)
     if (token === undefined || session === undefined)
@@ -137,7 +137,7 @@ export class Access {
 
   #mayClaim({ challenge, code }: SignIn, connection: SignInConnection): boolean {
     if (code !== undefined) {
-      // A code can be guessed, so that it is not looked at after too many failures.
+      // Against brute force: after too many failures no code is compared.
       if (this.#attempts.areTooMany(connection.remoteAddress)) return false
       return this.#code !== undefined && isClaimCode(code, this.#code)
     }
@@ -153,7 +153,7 @@ export class Access {
   }
 
   /** Makes a user the first authorized one; undefined when the settings were changed meanwhile. */
-  async #claim(request: SignIn, { remoteAddress, transport }: SignInConnection): Promise<Opened | undefined> {
+  async #claim(request: SignIn, { remoteAddress, transport }: SignInConnection): Promise<OpenedSession | undefined> {
     const { publicKey } = request
     const { settings, log } = this.#parts
     const scope = ['admin', 'authorizedUsers']
@@ -172,18 +172,19 @@ export class Access {
     return this.#open(request, transport, true)
   }
 
-  #open({ publicKey, challenge }: SignIn, transport: Transport, firstUser: boolean): Opened {
+  #open({ publicKey, challenge }: SignIn, transport: Transport, firstUser: boolean): OpenedSession {
     if (!this.#challenges.use(publicKey, challenge, transport)) throw unauthenticated('The challenge was used already.')
-    return { token: this.#sessions.open(publicKey), expiresAt: this.#after(limits.sessionMs), firstUser }
+    return { token: this.#sessions.open(publicKey), expiresAt: this.#expiryAfter(limits.sessionMs), firstUser }
   }
 
-  /** Counts a failure; after too many, the error says so and nothing else. */
+  /** Counts a failed attempt. Returns the error to throw: after too many attempts it reveals nothing else. */
   #failed(address: string, error: ShoalError): ShoalError {
     if (this.#attempts.areTooMany(address)) return failure('ERR_TOO_MANY_ATTEMPTS', {})
     this.#attempts.add(address)
     return error
   }
 
+  /** Drops the code of a claimed node. A node without users gets a code, which is logged. */
   #renewCode(): void {
     const isClaimed = this.#users.length > 0
     if (isClaimed) this.#code = undefined
@@ -194,7 +195,7 @@ export class Access {
     )
   }
 
-  #after(ms: number): string {
+  #expiryAfter(ms: number): string {
     return new Date(storableTime(this.#parts.clock.now()) / 1000 + ms).toISOString()
   }
 }

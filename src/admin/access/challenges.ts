@@ -9,20 +9,20 @@ const endBytes = 8
 const macBytes = 32
 
 /**
- * How a user is connected. Only TLS proves which node answers: a signature that was made over a plain connection must be
- * worthless for a node that is reached with TLS. The first word of a challenge so names the transport.
+ * The transport of a connection. Only TLS proves which node answers, so a signature that was made over plain HTTP must
+ * not be valid over TLS: each challenge begins with its transport.
  */
 export type Transport = 'loopback' | 'tls'
 
 /**
- * Challenges for users who sign in. A challenge carries its end and is authenticated by a secret of the process, so
- * that asking for many of them takes no memory. Only those that were used are remembered, at least until they expire.
+ * Challenges for users who sign in. They are stateless: a challenge carries its expiry and an HMAC with a secret of the
+ * process, so that requesting many of them takes no memory. Used ones are remembered until they expire, against replay.
  */
 export class Challenges {
   readonly #clock: Clock
   readonly #random: Random
   readonly #secret: Buffer
-  /** Nonces of used challenges, with the end of their validity in milliseconds of the monotonic clock. */
+  /** Nonces of used challenges, with their expiry in milliseconds of the monotonic clock. */
   readonly #used = new Map<string, number>()
 
   constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
@@ -50,7 +50,7 @@ export class Challenges {
     const parsed = this.#parse(publicKey, challenge, transport)
     if (parsed === undefined || !this.isOpen(publicKey, challenge, transport)) return false
     if (this.#used.size >= limits.usedChallenges) this.#forgetExpired()
-    // Forgetting one that is not expired would allow to use it again.
+    // Forgetting one before it expires would allow a replay.
     if (this.#used.size >= limits.usedChallenges) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#used.set(parsed.nonce, parsed.end)
     return true

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Random } from '../../runtime/random.ts'
 
-/** Without letters that look like digits, and without U, as in Crockford's base 32. */
+/** Crockford's base 32: without letters that look like digits, and without U. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const groups = 5
 
@@ -11,7 +11,7 @@ export function newClaimCode(random: Random): string {
   return Array.from({ length: groups }, (_, i) => characters.slice(4 * i, 4 * i + 4).join('')).join('-')
 }
 
-/** Whether a person has typed a code, in upper or lower case, with or without dashes. */
+/** Compares in constant time. Upper and lower case, dashes and spaces make no difference. */
 export function isClaimCode(typed: string, code: string): boolean {
   return timingSafeEqual(digest(typed), digest(code))
 }

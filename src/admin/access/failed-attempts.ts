@@ -8,10 +8,10 @@ interface Failures {
   readonly at: number
 }
 
-/** Counts failed attempts to sign in by address. The counts decrease with time. */
+/** Limits failed attempts to sign in: a leaky bucket per source. */
 export class FailedAttempts {
   readonly #clock: Clock
-  /** Oldest failure first. */
+  /** By source, the oldest failure first. */
   readonly #sources = new Map<string, Failures>()
 
   constructor(clock: Clock) {
@@ -37,7 +37,7 @@ export class FailedAttempts {
   #count(source: string): number {
     const failures = this.#sources.get(source)
     if (failures === undefined) return 0
-    const forgiven = Math.floor((this.#clock.steadyMs() - failures.at) / limits.failedSignInMs)
-    return Math.max(0, failures.count - forgiven)
+    const leaked = Math.floor((this.#clock.steadyMs() - failures.at) / limits.failedSignInMs)
+    return Math.max(0, failures.count - leaked)
   }
 }

@@ -4,21 +4,21 @@ import { endianness } from 'node:os'
 import { systemCode } from '../../base/errors.ts'
 import { isLoopback } from '../../listening/listen.ts'
 
-/** The two ends of a TCP connection, seen from this process. */
-export interface Ends {
+/** The 4-tuple that identifies a TCP connection, seen from this process. */
+export interface ConnectionTuple {
   readonly localAddress: string
   readonly localPort: number
   readonly remoteAddress: string
   readonly remotePort: number
 }
 
-/** The user ID of the process at the other end of a loopback connection; undefined where the system does not tell. */
-export async function loopbackPeerUser(ends: Ends): Promise<number | undefined> {
-  if (!isLoopback(ends.remoteAddress)) return undefined
+/** The UID of the process at the other end of a loopback connection; undefined where the system does not tell. */
+export async function loopbackPeerUser(tuple: ConnectionTuple): Promise<number | undefined> {
+  if (!isLoopback(tuple.remoteAddress)) return undefined
   // A client with an IPv6 socket can connect to an IPv4 address.
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map(readTable))
-  const user = peerUserIn(tables.join('\n'), ends, endianness())
-  // In a container, all users that it does not know are shown as this one.
+  const user = peerUserIn(tables.join('\n'), tuple, endianness())
+  // Users that the user namespace of a container does not map are shown with the overflow UID.
   return user === (await overflowUser()) ? undefined : user
 }
 
@@ -38,16 +38,16 @@ async function readTable(file: string): Promise<string> {
 }
 
 const established = '01'
-/** What Linux uses for users that a container does not map. */
+/** The overflow UID of Linux, unless it is configured. */
 const defaultOverflowUser = 65534
 
 /**
- * Finds the other end of a connection in the tables of `/proc/net`. Only an established socket with an inode has an
- * owner: one that its process has closed is listed as one of root.
+ * Finds the socket at the other end of a connection in the tables of `/proc/net`, and returns its UID. Only established
+ * sockets with an inode count: a socket that its process has closed is listed with UID 0, as if it were one of root.
  */
-export function peerUserIn(tables: string, ends: Ends, order: 'BE' | 'LE'): number | undefined {
-  const locals = addressTexts(ends.remoteAddress, order).map((text) => `${text}:${portText(ends.remotePort)}`)
-  const remotes = addressTexts(ends.localAddress, order).map((text) => `${text}:${portText(ends.localPort)}`)
+export function peerUserIn(tables: string, tuple: ConnectionTuple, order: 'BE' | 'LE'): number | undefined {
+  const locals = addressTexts(tuple.remoteAddress, order).map((text) => `${text}:${portText(tuple.remotePort)}`)
+  const remotes = addressTexts(tuple.localAddress, order).map((text) => `${text}:${portText(tuple.localPort)}`)
   for (const line of tables.split('\n')) {
     const [, local = '', remote = '', state, , , , user = '', , inode] = line.trim().split(/\s+/)
     if (!locals.includes(local) || !remotes.includes(remote)) continue
@@ -68,7 +68,7 @@ function addressTexts(address: string, order: 'BE' | 'LE'): string[] {
     const bytes = plain.split('.').map(Number)
     return [hexWords(bytes, order), hexWords([...Array<number>(10).fill(0), 0xff, 0xff, ...bytes], order)]
   }
-  // The only one that is asked for.
+  // The only IPv6 loopback address.
   return plain === '::1' ? [hexWords([...Array<number>(15).fill(0), 1], order)] : []
 }
 

@@ -5,7 +5,7 @@ import type { Random } from '../../runtime/random.ts'
 
 export interface Session {
   readonly publicKey: string
-  /** Milliseconds of the monotonic clock. */
+  /** Expiry, in milliseconds of the monotonic clock. */
   readonly end: number
   /** Whether its user was removed since it was opened. */
   readonly isRevoked: boolean
@@ -26,39 +26,42 @@ export class Sessions {
   /** Opens a session. Returns its token. */
   open(publicKey: string): string {
     const now = this.#clock.steadyMs()
-    for (const [name, { end }] of this.#open) if (end <= now) this.#open.delete(name)
-    const own = [...this.#open].filter(([, session]) => session.publicKey === publicKey)
-    const surplus = own.length >= limits.sessionsPerUser ? own : this.#open.size >= limits.sessions ? this.#open : []
-    for (const [name] of surplus) {
-      this.#open.delete(name)
-      break
-    }
+    for (const [hash, { end }] of this.#open) if (end <= now) this.#open.delete(hash)
+    this.#evictFor(publicKey)
     const token = this.#random.bytes(32).toString('base64url')
-    this.#open.set(nameOf(token), { publicKey, end: now + limits.sessionMs, isRevoked: false })
+    this.#open.set(hashOf(token), { publicKey, end: now + limits.sessionMs, isRevoked: false })
     return token
+  }
+
+  /** Ends the oldest session of a user who has too many, or the oldest of all. */
+  #evictFor(publicKey: string): void {
+    const own = [...this.#open].filter(([, session]) => session.publicKey === publicKey)
+    const tooMany = own.length >= limits.sessionsPerUser ? own : this.#open.size >= limits.sessions ? this.#open : []
+    const [oldest] = tooMany
+    if (oldest !== undefined) this.#open.delete(oldest[0])
   }
 
   /** The session of a token; undefined when there is none, or it has ended. */
   find(token: string): Session | undefined {
-    const name = nameOf(token)
-    const session = this.#open.get(name)
+    const hash = hashOf(token)
+    const session = this.#open.get(hash)
     if (session === undefined || session.end > this.#clock.steadyMs()) return session
-    this.#open.delete(name)
+    this.#open.delete(hash)
     return undefined
   }
 
-  /** Revokes the sessions of all other users: they stay revoked when a user is added again. */
+  /** Revokes the sessions of all other users. They stay revoked when such a user is added again. */
   revokeExcept(users: readonly string[]): void {
-    for (const [name, session] of this.#open)
-      if (!users.includes(session.publicKey)) this.#open.set(name, { ...session, isRevoked: true })
+    for (const [hash, session] of this.#open)
+      if (!users.includes(session.publicKey)) this.#open.set(hash, { ...session, isRevoked: true })
   }
 
   end(token: string): void {
-    this.#open.delete(nameOf(token))
+    this.#open.delete(hashOf(token))
   }
 }
 
-/** Tokens are looked up by their hash, so that the time it takes says nothing about them. */
-function nameOf(token: string): string {
+/** Tokens are looked up by their hash, against timing attacks. */
+function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }

@@ -1,6 +1,9 @@
 import { isIPv6 } from 'node:net'
 
-/** What counts as one client by its address: one machine may have all addresses of an IPv6 network of 64 bits. */
+/**
+ * The key by which clients are rate-limited: the IPv4 address, or the /64 prefix of an IPv6 address, since one machine
+ * may use all addresses of a /64.
+ */
 export function sourceOf(address: string): string {
   const mapped = /^::ffff:([0-9.]+)$/i.exec(address)?.[1]
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address

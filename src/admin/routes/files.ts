@@ -7,7 +7,7 @@ export interface FileParts {
   readonly files: () => Promise<Files>
 }
 
-/** Files, directories and names, as on the API, in the name of the operator. */
+/** Files, directories and names, as on the API, with the app ID of the operator. */
 export function adminFileRoutes({ files }: FileParts): Route[] {
   return fileRoutes(files, `${adminPath}/files`)
 }

@@ -24,7 +24,7 @@ export interface AdminParts
     TopicParts,
     OtherNodeParts {}
 
-/** The routes of the admin interface that need authorization: on its port a session, on the control socket none. */
+/** The routes that the admin port, with a session, and the control socket, without one, have in common. */
 export function adminRoutes(parts: AdminParts): Route[] {
   return [
     ...nodeRoutes(parts),

@@ -4,7 +4,10 @@ import { limits } from '../../base/limits.ts'
 import type { Timers } from '../../runtime/timers.ts'
 import type { FolderJob, FolderStep } from '../../store/index.ts'
 
-/** A response body with the progress of a job as NDJSON: the newest step as often as the client reads, then the end. */
+/**
+ * A response body with the progress of a job as NDJSON, then its result or error. Progress is conflated: a slow client
+ * gets the newest step only.
+ */
 export class JobStream implements StreamedBody {
   readonly #timers: Timers
   readonly #job: FolderJob<unknown>
@@ -12,7 +15,7 @@ export class JobStream implements StreamedBody {
   #isEnded = false
   #wake: () => void = () => {}
 
-  /** `start` gets the function that is called for each step. */
+  /** @param start starts the job with the function to call for each step */
   constructor(start: (progress: (step: FolderStep) => void) => FolderJob<unknown>, timers: Timers) {
     this.#timers = timers
     this.#job = start((step) => {
@@ -32,15 +35,15 @@ export class JobStream implements StreamedBody {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     while (!this.#isEnded) {
-      if (this.#step === undefined) await this.#change()
+      if (this.#step === undefined) await this.#nextStep()
       // An empty line keeps the connection alive.
       if (!this.#isEnded) yield line(this.#step && { type: 'progress', ...this.#step })
       this.#step = undefined
     }
-    yield line(await this.#end())
+    yield line(await this.#outcome())
   }
 
-  async #end(): Promise<object> {
+  async #outcome(): Promise<object> {
     try {
       return { type: 'result', result: await this.#job.result }
     } catch (error) {
@@ -49,7 +52,8 @@ export class JobStream implements StreamedBody {
     }
   }
 
-  async #change(): Promise<void> {
+  /** Waits for a step, the end of the job, or the time for a keep-alive. */
+  async #nextStep(): Promise<void> {
     const woken = Promise.withResolvers<void>()
     const timer = this.#timers.setTimeout(woken.resolve, limits.keepAliveMs)
     this.#wake = woken.resolve

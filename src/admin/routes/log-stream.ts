@@ -3,7 +3,7 @@ import { limits } from '../../base/limits.ts'
 import type { RecentLine } from '../../logging/index.ts'
 import type { Timers } from '../../runtime/timers.ts'
 
-/** A response body with log lines as they are written. Lines for which a slow client has no room are counted. */
+/** A response body with log lines as they are written. Lines beyond the buffer of a slow client are counted only. */
 export class LogStream implements StreamedBody {
   readonly heldBytes = limits.logStreamBytes
   readonly #timers: Timers
@@ -11,7 +11,7 @@ export class LogStream implements StreamedBody {
   readonly #keepAliveMs: number
   #waiting: string[] = []
   #waitingBytes = 0
-  #leftOut = 0
+  #dropped = 0
   #isCancelled = false
   #wake: () => void = () => {}
 
@@ -39,13 +39,13 @@ export class LogStream implements StreamedBody {
       if (this.#waiting.length === 0) await this.#newLine()
       if (this.#isCancelled) return
       // An empty line keeps the connection alive.
-      yield Buffer.from(this.#taken() || '\n')
+      yield Buffer.from(this.#drain() || '\n')
     }
   }
 
   #add({ text }: RecentLine): void {
     const bytes = Buffer.byteLength(text)
-    if (this.#waitingBytes + bytes > limits.logStreamBytes) this.#leftOut++
+    if (this.#waitingBytes + bytes > limits.logStreamBytes) this.#dropped++
     else {
       this.#waiting.push(text)
       this.#waitingBytes += bytes
@@ -53,15 +53,15 @@ export class LogStream implements StreamedBody {
     this.#wake()
   }
 
-  #taken(): string {
+  #drain(): string {
     const lines = this.#waiting
-    if (this.#leftOut > 0)
+    if (this.#dropped > 0)
       lines.push(
-        `${JSON.stringify({ level: 'WARN', message: `${this.#leftOut} lines were left out`, target: 'logs' })}\n`,
+        `${JSON.stringify({ level: 'WARN', message: `${this.#dropped} lines were left out`, target: 'logs' })}\n`,
       )
     this.#waiting = []
     this.#waitingBytes = 0
-    this.#leftOut = 0
+    this.#dropped = 0
     return lines.join('')
   }
 

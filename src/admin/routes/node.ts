@@ -26,7 +26,7 @@ export interface NodeParts {
   readonly shutdown: () => void
 }
 
-/** What the node is and how it is, and how to stop it. */
+/** Description and state of the node, shutdown, restart of its store. */
 export function nodeRoutes({
   nodeId,
   startCounter,

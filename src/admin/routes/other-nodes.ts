@@ -14,20 +14,20 @@ export interface OtherNodeParts {
 }
 
 const path = `${adminPath}/nodes`
-/** Where the token of the session on the other node is: `Authorization` has that of the session on this one. */
+/** The header with the session token for the other node; `Authorization` has the one for this node. */
 const tokenHeader = 'shoal-node-authorization'
 const relayedRequestHeaders = ['accept', 'content-type', 'if-match']
 const relayedResponseHeaders = ['cache-control', 'content-type', 'etag', 'retry-after', 'allow']
 
 /**
- * Requests to the admin port of another node of the swarm. This node only passes them on: a session on the other node,
- * and its list of authorized users, decide what is allowed there.
+ * Forwards requests to the admin port of another node of the swarm. That node authorizes them: they need a session on
+ * it, and its list of authorized users counts.
  */
 export function otherNodeRoutes({ relay, inspect }: OtherNodeParts): Route[] {
   const handle = async (call: Call): Promise<HttpResponse> => {
     const [name = '', ...rest] = call.path.slice(path.length + 1).split('/')
     const node = nodeIn(name)
-    // A request is passed on once.
+    // No chains: a forwarded request is not forwarded again.
     if (rest[0] === 'nodes') throw failure('ERR_NOT_FOUND', {})
     const parameters = parametersOf(call)
     const port = countOf(parameters, 'adminPort', 4458, 65535)
@@ -53,7 +53,7 @@ function nodeIn(name: string): NodeId {
   }
 }
 
-/** The addresses at which the swarm knows a node: others are not connected to. */
+/** The IP addresses at which the swarm knows a node. Only these are dialled, against server-side request forgery. */
 function hostsOf(node: NodeId, { connections, knownPeers }: Inspected): string[] {
   const peer = peerIdOf(publicKeyOf(node))
   const connected = connections.filter(({ peerId }) => peerId === peer).map(({ addr }) => addr)
@@ -69,7 +69,7 @@ function headersFor({ request: { headers, socket } }: Call, length: number): Rec
     ...named(headers, relayedRequestHeaders),
     host: 'localhost',
     'content-length': length,
-    // The other node must not take this one for its owner, who may claim it.
+    // Marks the request as proxied: a node on this machine would take it for one of its owner, who may claim it.
     forwarded: `for="${socket.remoteAddress ?? 'unknown'}"`,
     ...(typeof token === 'string' && { authorization: token }),
   }

@@ -9,7 +9,7 @@ interface RedactionParts {
   readonly events: () => Promise<Events>
 }
 
-/** Removes the payloads of events that this node has written. */
+/** Redacts events of streams of this node. */
 export function redactionRoutes({ events }: RedactionParts): Route[] {
   const redact = async (call: Call): Promise<HttpResponse> => {
     const body = await jsonBody(call)

@@ -56,7 +56,7 @@ export function invalid(cause: string): ShoalError {
   return new ShoalError('ERR_INVALID_INPUT', cause)
 }
 
-/** Whether the last authorized user may be removed by a request. */
+/** Whether a request may remove the last authorized user. */
 export function isForced(call: Call): boolean {
   return flagOf(parametersOf(call), 'force', false)
 }

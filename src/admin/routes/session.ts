@@ -5,7 +5,7 @@ import { adminPath, invalid, jsonBody, requiredMember } from './requests.ts'
 
 /**
  * Signing in to the admin port, and out.
- * @param spare lets a request be answered although its session ends
+ * @param spare exempts the response to a request from being aborted with its session
  */
 export function sessionRoutes(access: Access, spare: (call: Call) => void): Route[] {
   const challenge = async (call: Call): Promise<HttpResponse> => {

@@ -23,13 +23,13 @@ export interface StoreParts {
 
 const ndjson = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' }
 
-/** The store of the running node: its size, and the decisions of the operator about streams. */
+/** The store of the running node: statistics, verification, backup, and decisions of the operator about streams. */
 export function storeRoutes({ folder, events, files, storeJobs, backupTarget, timers }: StoreParts): Route[] {
   let counting: Promise<readonly TopicStats[]> | undefined
   const stats = async (): Promise<HttpResponse> => {
-    // Not before the databases of the topic exist.
+    // Waits until the databases of the topic exist.
     await Promise.all([events(), files()])
-    // One thread at a time: further requests get the same result.
+    // One thread at a time: concurrent requests share its result.
     counting ??= readStats(folder).finally(() => {
       counting = undefined
     })

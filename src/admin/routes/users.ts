@@ -9,7 +9,7 @@ const scope = ['admin', 'authorizedUsers']
 export function userRoutes({ settings, origin }: SettingsParts): Route[] {
   const users = (): readonly string[] => settings.document.admin.authorizedUsers
   const list = (): HttpResponse => jsonResponse(200, users())
-  /** Changes the list as it is when the change is stored. */
+  /** Changes the list with optimistic concurrency: a conflicting change of the settings makes it start again. */
   const changed = async (call: Call, next: () => readonly string[]): Promise<HttpResponse> => {
     try {
       const ifRevision = settings.revision

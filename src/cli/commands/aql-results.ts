@@ -1,8 +1,8 @@
 import { checkFeatures, type MainQuery } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
-import { endingError } from '../ending-error.ts'
+import { endingError } from '../client/ending-error.ts'
 import { readSource } from '../input.ts'
-import { write } from '../output.ts'
+import { write } from '../output/output.ts'
 import { parsed } from './aql.ts'
 
 /** The value of `appId(me)` without a token: the default app ID of events in files. */

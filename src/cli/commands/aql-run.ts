@@ -5,7 +5,7 @@ import { queryEventList } from '../../events/query/offline-query.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { dataFolder } from '../environment.ts'
 import { readSource } from '../input.ts'
-import type { Streamed } from '../output.ts'
+import type { Streamed } from '../output/output.ts'
 import { localApp, readValidQuery, writeResults } from './aql-results.ts'
 
 export interface RunQueryOptions {

@@ -14,7 +14,7 @@ import {
 import { ShoalError } from '../../base/errors.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { readSource } from '../input.ts'
-import type { Result } from '../output.ts'
+import type { Result } from '../output/output.ts'
 
 /** Validates a query for an endpoint, and lists the features that it uses. */
 export async function checkQuery(argument: string, endpoint: Endpoint): Promise<Result> {

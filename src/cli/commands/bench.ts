@@ -3,13 +3,13 @@ import { ShoalError } from '../../base/errors.ts'
 import { Agent } from '../../base/node-http.ts'
 import { isLoopback, socketText } from '../../listening/listen.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { ApiClient } from '../api-client.ts'
 import { figuresText } from '../bench/figures.ts'
-import { benchTag, fixedEvents, measure } from '../bench/run.ts'
+import { benchTag, fixedEvents, measure } from '../bench/measure.ts'
+import { ApiClient } from '../client/api-client.ts'
+import { hostOfNode, type NamedNode, onRunningNode } from '../client/on-node.ts'
 import { confirm } from '../confirm.ts'
-import { hostOfNode, type NamedNode, onRunningNode } from '../on-node.ts'
-import { type Result, write } from '../output.ts'
-import { progressBar, withProgress } from '../progress.ts'
+import { type Result, write } from '../output/output.ts'
+import { progressBar, withProgress } from '../output/progress.ts'
 
 export interface BenchOptions {
   readonly events: number
@@ -17,7 +17,7 @@ export interface BenchOptions {
   readonly isJson: boolean
 }
 
-/** Measures a node with events of its own, after it was confirmed that they are published. */
+/** Measures a node by publishing events to it, after a confirmation. */
 export async function benchNode(named: NamedNode, { events, isConfirmed, isJson }: BenchOptions): Promise<Result> {
   if (events <= fixedEvents)
     throw new ShoalError('ERR_INVALID_INPUT', `--events: ${events} are too few. Allowed: more than ${fixedEvents}.`)
@@ -42,7 +42,7 @@ export async function benchNode(named: NamedNode, { events, isConfirmed, isJson 
   }
 }
 
-/** Where to reach the API. `host` is that of the admin port, if the node was named by it. */
+/** The address of the API. `host` is that of the admin port, if the command names the node by its address. */
 function apiOf(addresses: readonly string[], host: string | undefined): string {
   const found = addresses.flatMap((text) => {
     const [, , address = '', , port = ''] = text.split('/')

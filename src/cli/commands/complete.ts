@@ -5,7 +5,7 @@ import { fishScript } from '../completion/fish.ts'
 import { powershellScript } from '../completion/powershell.ts'
 import { completedCommands } from '../completion/tree.ts'
 import { zshScript } from '../completion/zsh.ts'
-import type { Result } from '../output.ts'
+import type { Result } from '../output/output.ts'
 
 const scripts = {
   bash: bashScript,

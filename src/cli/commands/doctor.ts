@@ -1,9 +1,9 @@
 import type { Endpoints } from '../../node/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
+import type { NamedNode } from '../client/on-node.ts'
 import { gatherFacts } from '../doctor/gather.ts'
 import { checksOf, findingsOf, reportText } from '../doctor/report.ts'
-import type { NamedNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
+import type { Result } from '../output/output.ts'
 
 /** Looks for faults of a node. The exit code is 1 if there is an error, with `isStrict` also if there is a warning. */
 export async function diagnose(named: NamedNode, endpoints: Endpoints, isStrict: boolean): Promise<Result> {

@@ -1,14 +1,14 @@
 import { ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import { linesOf } from '../answers.ts'
-import { endingError } from '../ending-error.ts'
-import { eventText } from '../event-line.ts'
+import { endingError } from '../client/ending-error.ts'
+import { asInvalidInput } from '../client/invalid-input.ts'
+import type { NodeClient } from '../client/node-client.ts'
+import { readLines } from '../client/response-body.ts'
 import { EventSet } from '../event-references.ts'
-import type { NodeClient } from '../node-client.ts'
-import { write } from '../output.ts'
-import { refusedAsInput } from '../refused-input.ts'
+import { eventText } from '../output/event-line.ts'
+import { write } from '../output/output.ts'
 
-/** Events that a query has selected. */
+/** The events that a query has selected. */
 export interface SelectedEvents {
   readonly events: EventSet
   /** The first of them as text. */
@@ -34,8 +34,8 @@ export async function eventsOfQuery(node: NodeClient, query: string): Promise<Se
   const events = new EventSet()
   const first: string[] = []
   const body = { query, order: 'asc' }
-  const response = await refusedAsInput(node.stream({ method: 'POST', path: '/events/query', body, isLong: true }))
-  for await (const text of linesOf(response, limits.answerLineBytes)) {
+  const response = await asInvalidInput(node.stream({ method: 'POST', path: '/events/query', body, isLong: true }))
+  for await (const text of readLines(response, limits.answerLineBytes)) {
     if (text === '') continue
     const failed = endingError(text)
     if (failed !== undefined) throw failed

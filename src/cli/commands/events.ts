@@ -3,15 +3,15 @@ import { messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { rfc3339 } from '../../base/timestamps.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { linesOf } from '../answers.ts'
-import { endingError } from '../ending-error.ts'
-import { eventText } from '../event-line.ts'
+import { endingError } from '../client/ending-error.ts'
+import { asInvalidInput } from '../client/invalid-input.ts'
+import type { NodeClient } from '../client/node-client.ts'
+import { type NamedNode, onRunningNode } from '../client/on-node.ts'
+import { readLines } from '../client/response-body.ts'
 import { textArgument } from '../input.ts'
-import type { NodeClient } from '../node-client.ts'
-import { type NamedNode, onRunningNode } from '../on-node.ts'
-import { type Result, type Streamed, write } from '../output.ts'
-import { refusedAsInput } from '../refused-input.ts'
-import { table } from '../table.ts'
+import { eventText } from '../output/event-line.ts'
+import { type Result, type Streamed, write } from '../output/output.ts'
+import { table } from '../output/table.ts'
 
 interface Offsets {
   readonly present: Readonly<Record<string, number>>
@@ -45,7 +45,7 @@ export async function publishEvent(named: NamedNode, argument: string, tags: rea
   }
   // As text, so that the node stores the payload as it was typed.
   const text = `{"data":[{"tags":${JSON.stringify(tags)},"payload":${payload}}]}`
-  const published = await refusedAsInput(
+  const published = await asInvalidInput(
     onRunningNode(named, systemRuntime, (node) =>
       node.request<Published>({ method: 'POST', path: '/events/publish', text }),
     ),
@@ -56,7 +56,7 @@ export async function publishEvent(named: NamedNode, argument: string, tags: rea
   return { text: () => lines.join('\n'), json: published }
 }
 
-/** What is read: everything now, everything and what comes, the same in order, or only what comes. */
+/** Stored events, stored and new events, the same in order, or new events only. */
 export type ReadKind = 'query' | 'subscribe' | 'subscribe-monotonic' | 'tail'
 
 export async function readEvents(
@@ -71,7 +71,7 @@ export async function readEvents(
     const { path, body } = requestOf(kind, query, lowerBound)
     return await writeLines(await node.stream({ method: 'POST', path, body, isLong: true }), isJson)
   }
-  return { stream: () => refusedAsInput(onRunningNode(named, systemRuntime, read)) }
+  return { stream: () => asInvalidInput(onRunningNode(named, systemRuntime, read)) }
 }
 
 function requestOf(kind: ReadKind, query: string, lowerBound: object): { path: string; body: object } {
@@ -87,7 +87,7 @@ function requestOf(kind: ReadKind, query: string, lowerBound: object): { path: s
 
 /** Writes the lines of a response. Throws the error in the last one. */
 async function writeLines(response: Readable, isJson: boolean): Promise<boolean> {
-  for await (const line of linesOf(response, limits.answerLineBytes)) {
+  for await (const line of readLines(response, limits.answerLineBytes)) {
     // An empty line keeps the connection alive.
     if (line === '') continue
     const failed = endingError(line)

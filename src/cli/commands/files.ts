@@ -2,28 +2,28 @@ import { Readable } from 'node:stream'
 import { escapeLine } from '../../base/control-characters.ts'
 import { limits } from '../../base/limits.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
+import type { Upload } from '../client/node-client.ts'
 import { addressPath, type Downloaded, download, type Listing, listingOf } from '../files/download.ts'
 import { type FilesNode, type NamedFilesNode, onFilesNode } from '../files/files-node.ts'
-import { FolderForm } from '../files/form.ts'
+import { UploadBody } from '../files/upload-body.ts'
 import { websiteOf, websiteText } from '../files/website.ts'
-import type { Upload } from '../node-client.ts'
-import type { Result } from '../output.ts'
-import { progressBar, withProgress } from '../progress.ts'
+import type { Result } from '../output/output.ts'
+import { progressBar, withProgress } from '../output/progress.ts'
 
 const { clock, random } = systemRuntime
 
 /** Uploads a file, or a folder recursively. */
 export async function addFiles(named: NamedFilesNode, path: string): Promise<Result> {
-  const form = new FolderForm(path, random)
-  const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
+  const body = new UploadBody(path, random)
+  const bytes = body.files.reduce((sum, { size }) => sum + size, 0)
   const cid = await withProgress(clock, (show) => {
-    const stream = (): Readable => form.stream((sent) => show(progressBar(sent, bytes)))
-    const upload: Upload = { type: form.type, length: form.length, stream }
+    const stream = (): Readable => body.stream((sent) => show(progressBar(sent, bytes)))
+    const upload: Upload = { type: body.type, length: body.length, stream }
     return onFilesNode(named, systemRuntime, (node) =>
-      node.text({ method: 'POST', path: form.isFolder ? '?directory=true' : '', upload }),
+      node.text({ method: 'POST', path: body.isFolder ? '?directory=true' : '', upload }),
     )
   })
-  return { text: () => cid, json: { cid, files: form.files.length, bytes } }
+  return { text: () => cid, json: { cid, files: body.files.length, bytes } }
 }
 
 /** Downloads a file, or a directory recursively. */

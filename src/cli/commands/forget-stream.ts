@@ -3,8 +3,8 @@ import { formatStreamId, publicKeyOf, type StreamId } from '../../identity/index
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { Settings } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase, SqliteEventStore, topicFile } from '../../store/index.ts'
-import { type NamedNode, nodeArgument, onNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
+import { type NamedNode, nodeArgument, onNode } from '../client/on-node.ts'
+import type { Result } from '../output/output.ts'
 
 interface Forgotten {
   readonly stream: string

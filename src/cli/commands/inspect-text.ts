@@ -1,6 +1,6 @@
 import type { Inspected } from '../../admin/index.ts'
 import { escapeLine } from '../../base/control-characters.ts'
-import { table } from '../table.ts'
+import { table } from '../output/table.ts'
 
 /** What `nodes inspect` prints for people. */
 export function inspectText(inspected: Inspected): string {

@@ -3,10 +3,10 @@ import { ShoalError } from '../../base/errors.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { DataFolder, FolderLocked, replaceIdentity } from '../../store/index.ts'
 import { confirm } from '../confirm.ts'
-import type { Result } from '../output.ts'
-import { quoted } from '../quoted.ts'
+import type { Result } from '../output/output.ts'
+import { quoted } from '../output/quoted.ts'
 
-/** Gives a stopped node a new key. */
+/** Gives a stopped node a new key, after a confirmation. */
 export async function newIdentity(folder: string, isConfirmed: boolean): Promise<Result> {
   const opened = openStopped(folder)
   try {

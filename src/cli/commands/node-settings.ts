@@ -1,8 +1,8 @@
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { type Change, formatScope, type Json, type Scope } from '../../settings/index.ts'
-import { type NamedNode, nodeArgument, onNode, onRunningNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
-import { quoted } from '../quoted.ts'
+import { type NamedNode, nodeArgument, onNode, onRunningNode } from '../client/on-node.ts'
+import type { Result } from '../output/output.ts'
+import { quoted } from '../output/quoted.ts'
 import {
   changeInFolder,
   checkRevision,
@@ -12,7 +12,7 @@ import {
   type SettingsChanged,
   unsetText,
   valueResult,
-} from './settings.ts'
+} from './local-settings.ts'
 import { previewText } from './settings-preview.ts'
 
 /** The settings of a node, which may be running or stopped. */
@@ -32,18 +32,18 @@ export async function getSchema(named: NamedNode): Promise<Result> {
   return { text: () => JSON.stringify(schema, undefined, 2), json: schema }
 }
 
-/** A node whose settings are changed. */
+/** A node whose settings are changed, with the options of the change. */
 export interface ChangedNode extends NamedNode {
   /** Whether its last authorized user may be removed. */
   readonly force?: boolean
   /** Whether the change is only validated and shown. */
   readonly dryRun?: boolean
-  /** The revision that the change is for: with another one in force, it is refused. */
+  /** The change is refused if another revision is in force. */
   readonly ifRevision?: number | undefined
 }
 
 export async function setSettings(named: ChangedNode, scope: Scope, argument: string): Promise<Result> {
-  // Before anything else, and once: it may be the standard input.
+  // Read once, since `onNode` may retry: it may be stdin.
   const value = await readValue(argument)
   const { note, preview, ...changed } = await change(named, scope, { do: 'set', scope, value })
   if (preview !== undefined) return { text: () => preview, json: changed }
@@ -68,11 +68,11 @@ export async function rollbackSettings(named: ChangedNode, argument: string): Pr
 }
 
 interface Done extends SettingsChanged, Pick<Result, 'note'> {
-  /** What a dry run has found out. */
+  /** The text of a dry run. */
   readonly preview?: string
 }
 
-/** The note is for people whose node is running. */
+/** Changes the settings of a running or stopped node. Only a running one gets a note, about a restart of its parts. */
 async function change(named: ChangedNode, scope: Scope, change: Change): Promise<Done> {
   const { force = false, dryRun = false, ifRevision } = named
   const check = `shoal settings get ${quoted(formatScope(scope))} ${nodeArgument(named)}`
@@ -113,7 +113,7 @@ function pathOf(scope: Scope): string {
   return `/settings?scope=${encodeURIComponent(formatScope(scope))}`
 }
 
-/** Says which restart the running node applies a change by. */
+/** Says by which restart a running node applies a change. */
 function noteOf({ restart }: SettingsChanged['applied']): string | undefined {
   if (restart.includes('/swarm/topic')) return 'The node changes to the topic now: /readyz says when it is open.'
   return restart.length === 0 ? undefined : 'The node restarts its swarm now.'

@@ -1,9 +1,9 @@
 import type { Inspected } from '../../admin/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { type Asked, askAll, nextCommands, notAnsweredText } from '../hosts.ts'
-import { type NamedNode, nodeArgument, onRunningNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
-import { table } from '../table.ts'
+import { askAll, failedRequestText, nextCommands, type Outcome } from '../client/ask-all.ts'
+import { type NamedNode, nodeArgument, onRunningNode } from '../client/on-node.ts'
+import type { Result } from '../output/output.ts'
+import { table } from '../output/table.ts'
 import { inspectText } from './inspect-text.ts'
 
 interface NodeDescription {
@@ -28,15 +28,15 @@ export async function listNodes(nodes: readonly NamedNode[], timeoutMs: number, 
   }
 }
 
-function jsonOf(asked: Asked<NodeDescription>): object {
+function jsonOf(asked: Outcome<NodeDescription>): object {
   if (asked.connection !== 'reachable') return asked
   const { connection, host, answer } = asked
   const { nodeId, displayName, startedIso, startedUnix, version } = answer
   return { connection, host, nodeId, displayName, startedIso, startedUnix, version }
 }
 
-function rowOf(asked: Asked<NodeDescription>): string[] {
-  if (asked.connection !== 'reachable') return [notAnsweredText(asked), '', asked.host, '', '']
+function rowOf(asked: Outcome<NodeDescription>): string[] {
+  if (asked.connection !== 'reachable') return [failedRequestText(asked), '', asked.host, '', '']
   const { nodeId, displayName, startedIso, version } = asked.answer
   return [nodeId, displayName, asked.host, startedIso, version.version]
 }

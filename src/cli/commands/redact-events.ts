@@ -4,25 +4,25 @@ import { limits } from '../../base/limits.ts'
 import type { Redacted } from '../../events/index.ts'
 import { parseNodeId, peerIdOf, publicKeyOf } from '../../identity/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
+import type { NodeClient } from '../client/node-client.ts'
+import { type NamedNode, onRunningNode } from '../client/on-node.ts'
 import { confirm } from '../confirm.ts'
 import { type EventSet, referencedEvents } from '../event-references.ts'
 import { textArgument } from '../input.ts'
-import type { NodeClient } from '../node-client.ts'
-import { type NamedNode, onRunningNode } from '../on-node.ts'
-import { type Result, write } from '../output.ts'
-import { progressLine } from '../progress.ts'
+import { type Result, write } from '../output/output.ts'
+import { progressLine } from '../output/progress.ts'
 import { eventsOfQuery } from './events-of-query.ts'
 import { type OtherNode, previewText, RedactionReport, refusalText } from './redaction-text.ts'
 
 export interface RedactionOptions {
   /** The events, as `<stream ID>/<offset>`. */
   readonly events: readonly string[]
-  /** The query that selects them, instead. */
+  /** A query that selects the events, instead of `events`. */
   readonly query: string | undefined
   readonly isConfirmed: boolean
 }
 
-/** Removes the payloads of events, by the node that has published them. */
+/** Redacts events on the node that has published them. */
 export async function redactEvents(named: NamedNode, options: RedactionOptions): Promise<Result> {
   const { events, query } = options
   if (events.length > 0 === (query !== undefined))
@@ -56,7 +56,7 @@ async function redactOn(
   return report
 }
 
-/** Redacts in batches: each is a request, after which the progress is shown. */
+/** Redacts in batches of one request each, and shows the progress. */
 async function redactAll(node: NodeClient, events: EventSet, report: RedactionReport): Promise<void> {
   const progress = progressLine(systemRuntime.clock)
   let asked = 0

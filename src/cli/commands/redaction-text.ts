@@ -1,8 +1,8 @@
 import type { Redacted } from '../../events/index.ts'
 import { type EventRange, type EventSet, rangesOf, rangeText } from '../event-references.ts'
-import type { Result } from '../output.ts'
+import type { Result } from '../output/output.ts'
 
-/** Another node, with its events among those that are to be redacted. */
+/** Another node, with those events to redact that only it can redact. */
 export interface OtherNode {
   readonly nodeId: string
   readonly displayName: string | undefined
@@ -42,7 +42,7 @@ function refusedLine({ nodeId, displayName, events }: OtherNode): string {
 
 type State = keyof Redacted
 
-/** By state: what it means for people. The first one is said in any case. */
+/** The text of each outcome but `redacted`, which has a line of its own. */
 const meanings: Readonly<Record<Exclude<State, 'redacted'>, (count: string) => string>> = {
   alreadyRedacted: (count) => `Redacted before, ${count}`,
   pruned: (count) => `Removed by retention before, ${count}`,
@@ -70,7 +70,7 @@ export class RedactionReport implements Result {
     for (const state of Object.keys(this.#ranges) as State[]) this.#ranges[state].push(...rangesOf(stream, done[state]))
   }
 
-  /** Events that are still there, although they were to be redacted. */
+  /** Whether some events were not redacted: those of other nodes, unknown ones and facts. */
   get failed(): boolean {
     return this.#others.length > 0 || this.#ranges.unknown.length > 0 || this.#ranges.facts.length > 0
   }

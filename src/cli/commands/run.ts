@@ -7,13 +7,13 @@ import { isLoopback, socketText } from '../../listening/listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../logging/index.ts'
 import { type Addresses, type ApiOptions, Node, type NodeOptions, type StopReason } from '../../node/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { hostName, originText } from '../addresses.ts'
+import { hostName, originText } from '../address-options.ts'
 import { type BindOptions, endpointsOf } from '../bind-options.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
-import { errorJson, exitCodes, resultJson, write } from '../output.ts'
-import { startErrorText } from '../start-error.ts'
-import { levelOf } from '../verbose.ts'
+import { errorJson, exitCodes, resultJson, write } from '../output/output.ts'
+import { startErrorText } from '../output/start-error.ts'
+import { levelOf } from '../output/verbose.ts'
 
 export interface RunOptions extends BindOptions {
   readonly json?: boolean
@@ -211,7 +211,7 @@ function writePidFile(file: string): void {
   }
 }
 
-/** Fails early, before the start creates a data folder. */
+/** Fails before the start creates a data folder. */
 function checkPidFile(file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)

@@ -1,16 +1,16 @@
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { newestRevisions, type ShownRevision } from '../../settings/index.ts'
-import { type NamedNode, onNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
-import { table } from '../table.ts'
-import { valueText } from '../value-changes-text.ts'
-import { withUndamagedSettings } from './settings.ts'
+import { type NamedNode, onNode } from '../client/on-node.ts'
+import type { Result } from '../output/output.ts'
+import { table } from '../output/table.ts'
+import { valueText } from '../output/value-text.ts'
+import { withDamagedSettings } from './local-settings.ts'
 
 /** The newest revisions of the settings, of a node that may be running or stopped. */
 export async function showHistory(named: NamedNode, limit: number): Promise<Result> {
   const revisions = await onNode(named, systemRuntime, {
     running: (node) => node.request<ShownRevision[]>({ method: 'GET', path: `/settings/history?limit=${limit}` }),
-    stopped: (folder) => withUndamagedSettings(folder, async (settings) => newestRevisions(settings, limit)),
+    stopped: (folder) => withDamagedSettings(folder, async (settings) => newestRevisions(settings, limit)),
   })
   return { text: () => historyText(revisions), json: revisions }
 }

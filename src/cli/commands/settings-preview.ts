@@ -1,14 +1,14 @@
 import type { Applied, ValueChange } from '../../settings/index.ts'
-import { table } from '../table.ts'
-import { valueText } from '../value-changes-text.ts'
+import { table } from '../output/table.ts'
+import { valueText } from '../output/value-text.ts'
 
 interface Previewed {
-  /** The one in force. */
+  /** The revision in force. */
   readonly revision: number
   readonly applied: Applied
 }
 
-/** What a dry run has found out, for people. */
+/** The result of a dry run, for people. */
 export function previewText(
   changes: readonly ValueChange[],
   { revision, applied }: Previewed,

@@ -17,12 +17,12 @@ import {
   type Verified,
   verifyFolder,
 } from '../../store/index.ts'
-import { linesOf } from '../answers.ts'
-import { errorOf } from '../api-client.ts'
-import { inStoppedFolder } from '../node-or-folder.ts'
-import { folderOfNode, type NamedNode, onNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
-import { progressBar, withProgress } from '../progress.ts'
+import { errorOf } from '../client/api-client.ts'
+import { inStoppedFolder } from '../client/node-or-folder.ts'
+import { folderOfNode, type NamedNode, onNode } from '../client/on-node.ts'
+import { readLines } from '../client/response-body.ts'
+import type { Result } from '../output/output.ts'
+import { progressBar, withProgress } from '../output/progress.ts'
 
 /** Verifies identity, settings and every topic, byte by byte. Fails with a list of all damage. */
 export async function verifyStore(named: NamedNode): Promise<Result> {
@@ -76,9 +76,9 @@ function warnOfDamagedWal(file: string): void {
   if (damage !== undefined) process.stderr.write(`Warning: ${damage.text}\n`)
 }
 
-/** The result at the end of a stream of progress. */
+/** Reads the progress of a job, and returns the result at its end. */
 async function endOf<T>(response: Readable, progress: FolderProgress): Promise<T> {
-  for await (const line of linesOf(response, limits.commandAnswerBytes)) {
+  for await (const line of readLines(response, limits.commandAnswerBytes)) {
     // An empty line keeps the connection alive.
     if (line === '') continue
     if (line.startsWith('{"code":')) throw errorOf(line, undefined)
@@ -89,7 +89,7 @@ async function endOf<T>(response: Readable, progress: FolderProgress): Promise<T
   throw failure('ERR_NODE_UNREACHABLE', { cause: 'the answer ended before the result' })
 }
 
-/** Shows the steps of a job on a terminal. */
+/** Shows the progress of a job on a terminal. */
 function withSteps<T>(work: (progress: FolderProgress) => Promise<T>): Promise<T> {
   return withProgress(systemClock, (show) => work(({ text, done, all }) => show(`${progressBar(done, all)}  ${text}`)))
 }

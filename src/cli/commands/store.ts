@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { acceptRestoredTopics, type BlockStats, folderStats, type TopicStats } from '../../store/index.ts'
-import { inStoppedFolder } from '../node-or-folder.ts'
-import { type NamedNode, onNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
+import { inStoppedFolder } from '../client/node-or-folder.ts'
+import { type NamedNode, onNode } from '../client/on-node.ts'
+import type { Result } from '../output/output.ts'
 
 /** Counts events and files of a node, which may be running or stopped. */
 export async function storeStats(named: NamedNode): Promise<Result> {
@@ -33,8 +33,8 @@ function filesText({ fileBytes, blocks, bytes, cachedBlocks, cachedBytes, names,
 }
 
 /**
- * Accepts a restored backup: its node continues its streams, even if other nodes have newer events of it. Does not lock
- * the data folder, since the node may be starting, and waiting for it.
+ * Accepts a restored backup: its node continues its streams, even if other nodes have newer events of it. Does not take
+ * the lock of the data folder: a node that is starting has it, and may be waiting for this command.
  */
 export async function acceptRestored(named: NamedNode): Promise<Result> {
   const { accepted } = await onNode<{ accepted: number }>(named, systemRuntime, {

@@ -2,7 +2,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { ShoalError } from '../../base/errors.ts'
 import { systemRandom } from '../../runtime/random.ts'
-import type { Result } from '../output.ts'
+import type { Result } from '../output/output.ts'
 
 const fileName = 'shoal-swarm.key'
 

@@ -1,7 +1,7 @@
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { sleep } from '../../runtime/timers.ts'
-import { type NamedNode, onRunningNode } from '../on-node.ts'
-import type { Result, Streamed } from '../output.ts'
+import { type NamedNode, onRunningNode } from '../client/on-node.ts'
+import type { Result, Streamed } from '../output/output.ts'
 import { ratesBetween } from '../top/rates.ts'
 import { screenLines } from '../top/screen.ts'
 import { type Snapshot, takeSnapshot } from '../top/snapshot.ts'
@@ -10,7 +10,7 @@ import { Terminal } from '../top/terminal.ts'
 /** Milliseconds between two snapshots. */
 const everyMs = 1000
 
-/** Shows what a node does: on a terminal until q or Ctrl+C, otherwise once. */
+/** Shows the activity of a node: on a terminal until q or Ctrl+C, otherwise once. */
 export async function showTop(named: NamedNode, isJson: boolean): Promise<Result | Streamed> {
   if (process.stdout.isTTY !== true || isJson) return await once(named)
   return { stream: () => onTerminal(named) }

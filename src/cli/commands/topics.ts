@@ -1,8 +1,8 @@
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { type Asked, askAll, nextCommands, notAnsweredText } from '../hosts.ts'
-import type { NamedNode } from '../on-node.ts'
-import type { Result } from '../output.ts'
-import { table } from '../table.ts'
+import { askAll, failedRequestText, nextCommands, type Outcome } from '../client/ask-all.ts'
+import type { NamedNode } from '../client/on-node.ts'
+import type { Result } from '../output/output.ts'
+import { table } from '../output/table.ts'
 
 interface Topics {
   readonly nodeId: string
@@ -24,8 +24,8 @@ export async function listTopics(nodes: readonly NamedNode[], timeoutMs: number,
 }
 
 /** One row per topic; the node is named in its first one. */
-function topicRows(asked: Asked<Topics>): string[][] {
-  if (asked.connection !== 'reachable') return [[notAnsweredText(asked), asked.host, '', '', '']]
+function topicRows(asked: Outcome<Topics>): string[][] {
+  if (asked.connection !== 'reachable') return [[failedRequestText(asked), asked.host, '', '', '']]
   const { nodeId, activeTopic, topics } = asked.answer
   return Object.entries(topics).map(([topic, bytes], i) => [
     i === 0 ? nodeId : '',
@@ -49,12 +49,12 @@ export async function deleteTopic(
   const rows = asked.map((one) =>
     one.connection === 'reachable'
       ? [one.answer.nodeId, one.host, one.answer.deleted ? 'Y' : 'N']
-      : [notAnsweredText(one), one.host, ''],
+      : [failedRequestText(one), one.host, ''],
   )
   return result(asked, isStrict, 'shoal topics delete', () => table(['NODE ID', 'HOST', 'DELETED'], rows))
 }
 
-function result<T>(asked: readonly Asked<T>[], isStrict: boolean, command: string, text: () => string): Result {
+function result<T>(asked: readonly Outcome<T>[], isStrict: boolean, command: string, text: () => string): Result {
   const json = asked.map((one) => {
     if (one.connection !== 'reachable') return one
     const { connection, host, answer } = one

@@ -4,13 +4,13 @@ import { ShoalError } from '../../base/errors.ts'
 import { formatPublicKey, KeyPair } from '../../identity/index.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { DataFolder } from '../../store/index.ts'
+import { onNode, withSession } from '../client/on-node.ts'
+import { defaultKeyFile, userKey, writeKey } from '../client/user-files.ts'
 import { readSource } from '../input.ts'
-import { onNode, withSession } from '../on-node.ts'
-import type { Result } from '../output.ts'
-import { defaultKeyFile, userKey, writeKey } from '../user-files.ts'
-import { addUserInFolder } from './settings.ts'
+import type { Result } from '../output/output.ts'
+import { addUserInFolder } from './local-settings.ts'
 
-/** Makes a key pair. Without a file the person is asked for one. */
+/** Makes a key pair. Without a file, asks for its path. */
 export async function makeKey(output: string | undefined): Promise<Result> {
   const path = output ?? (await askForFile(defaultKeyFile()))
   const key = KeyPair.generate(systemRuntime.random)
@@ -48,7 +48,7 @@ export async function printPublicKey(identity: string | undefined): Promise<Resu
   return { text: () => publicKey, json: publicKey }
 }
 
-/** Signs in to a node that has no authorized user yet. The code `-` is read from stdin: others cannot see it there. */
+/** Signs in to a node without authorized users. A code `-` is read from stdin: the process list shows arguments. */
 export async function claimNode(
   node: string,
   identity: string | undefined,

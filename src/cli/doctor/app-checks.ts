@@ -1,4 +1,4 @@
-import { quoted } from '../quoted.ts'
+import { quoted } from '../output/quoted.ts'
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { restart, type Target } from './target.ts'

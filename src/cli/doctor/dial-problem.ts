@@ -12,7 +12,7 @@ export type DialProblem =
   | 'address'
   | 'other'
 
-/** In the words of nodes (`swarm/host`), and of the operating system for the connections of commands. */
+/** Matches the reasons that nodes give (`swarm/host/dial-failure.ts`), and errors of Node.js in commands. */
 const patterns: readonly (readonly [DialProblem, RegExp])[] = [
   ['swarm key', /another swarm key|uses no swarm key|before the swarm key could be checked|exchange of the swarm key/],
   ['topic', /the node is in the topic /],

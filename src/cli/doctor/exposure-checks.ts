@@ -1,11 +1,11 @@
 import { publicSwarmKey } from '../../settings/index.ts'
-import { quoted } from '../quoted.ts'
+import { quoted } from '../output/quoted.ts'
 import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { isReachable } from './multiaddrs.ts'
 import { restart } from './target.ts'
 
-/** What others on the network can do. */
+/** What other machines on the network can do with the node. */
 export function exposureFindings(facts: Facts): Finding[] {
   return [...keyFindings(facts), ...claimFindings(facts), ...apiFindings(facts)]
 }

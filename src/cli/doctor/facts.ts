@@ -2,7 +2,7 @@ import type { SettingsDocument } from '../../settings/index.ts'
 import type { LockState } from '../../store/index.ts'
 import type { Target } from './target.ts'
 
-/** What was found out about a node. The checks are functions of it. */
+/** The gathered state of a node: the input of all checks. */
 export interface Facts {
   readonly target: Target
   readonly reach: Reach
@@ -20,7 +20,7 @@ export interface Facts {
 export type Reach =
   | { readonly is: 'running' }
   | { readonly is: 'stopped' }
-  /** The error of the command that asked it. */
+  /** The error of the request. */
   | { readonly is: 'failed'; readonly code: string; readonly message: string }
 
 export interface FolderFacts {
@@ -60,7 +60,7 @@ export interface RunningFacts {
   readonly hasSwarm: boolean
   /** By node ID of a connected peer: the seconds by which its clock is ahead. */
   readonly clockAhead: Readonly<Record<string, number>>
-  /** Events that are known and missing, at the first look and a little later. */
+  /** Number of known events that are missing here, in two samples `afterMs` apart. */
   readonly toReplicate: { readonly first: number; readonly later: number; readonly afterMs: number }
   /** By reason: connections of other nodes that failed since the start. */
   readonly inboundFailures: Readonly<Record<string, number>>

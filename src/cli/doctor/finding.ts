@@ -20,7 +20,7 @@ export const checkNames = [
 
 export type CheckName = (typeof checkNames)[number]
 
-/** `error` is what keeps the node or a connection from working, `warning` a risk, `note` what may be intended. */
+/** `error`: something does not work. `warning`: a risk. `note`: may be intended. */
 export type Severity = 'error' | 'warning' | 'note'
 
 export interface Finding {

@@ -9,11 +9,11 @@ import { bindRules, type Endpoints } from '../../node/index.ts'
 import type { Timers } from '../../runtime/timers.ts'
 import type { SettingsDocument } from '../../settings/index.ts'
 import { diskSpace, lockState, topicFiles } from '../../store/index.ts'
-import { textOf } from '../answers.ts'
-import { getInFolder } from '../commands/settings.ts'
+import { readText } from '../client/response-body.ts'
+import { getInFolder } from '../commands/local-settings.ts'
 import type { FolderFacts, PortFacts } from './facts.ts'
 
-/** Milliseconds for the answer of a program on this machine. */
+/** Time-out for the program that has a port in use, in milliseconds. */
 const probeMs = 1000
 
 /** Looks at a data folder on this machine. Changes nothing. */
@@ -43,7 +43,7 @@ function accessOf(path: string): FolderFacts['access'] {
 export async function storedSettings(
   facts: FolderFacts,
 ): Promise<{ settings: SettingsDocument | undefined; folder: FolderFacts }> {
-  // Reading them takes the lock, which removes a stale one, and makes the files of a database that are missing.
+  // Opening the settings takes the lock, which removes a stale lock, and creates missing database files.
   const { access, hasIdentity, lock } = facts
   if (access !== 'writable' || !hasIdentity || lock.is === 'stale') return { settings: undefined, folder: facts }
   try {
@@ -87,13 +87,13 @@ async function nodeAt({ host, port }: Endpoint, timers: Timers): Promise<string 
       asked.once('timeout', () => asked.destroy())
       asked.once('error', reject)
       asked.once('response', (response) =>
-        textOf(response, { maxBytes: 100, timeoutMs: probeMs, timers }).then(resolve, reject),
+        readText(response, { maxBytes: 100, timeoutMs: probeMs, timers }).then(resolve, reject),
       )
       asked.end()
     })
     return parseNodeId(id)
   } catch {
-    // Another program, which may answer anything.
+    // Another program, which may send anything.
     return undefined
   }
 }

@@ -3,15 +3,15 @@ import { limits } from '../../base/limits.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { sleep } from '../../runtime/timers.ts'
 import type { SettingsDocument } from '../../settings/index.ts'
-import { linesOf } from '../answers.ts'
-import type { MetricsText } from '../metrics-text.ts'
-import type { NodeClient } from '../node-client.ts'
-import { readMetrics } from '../node-metrics.ts'
+import type { MetricsText } from '../client/metrics-text.ts'
+import type { NodeClient } from '../client/node-client.ts'
+import { readMetrics } from '../client/node-metrics.ts'
+import { readLines } from '../client/response-body.ts'
 import type { Facts, RunningFacts } from './facts.ts'
 import { knownPeers } from './gather-peers.ts'
 import { RefusedApps } from './refused-apps.ts'
 
-/** Milliseconds between two looks at what is missing. */
+/** Milliseconds between the two samples of missing events. */
 const trendMs = 2000
 
 interface Described {
@@ -19,7 +19,7 @@ interface Described {
   readonly problems?: RunningFacts['problems']
 }
 
-/** Asks a running node. */
+/** Gathers facts from a running node. */
 export async function runningFacts(node: NodeClient, runtime: Runtime): Promise<Omit<Facts, 'target' | 'folder'>> {
   const get = <T>(path: string): Promise<T> => node.request<T>({ method: 'GET', path })
   const { phase, problems = [] } = await get<Described>('/node')
@@ -50,7 +50,6 @@ function diskOf(metrics: MetricsText): RunningFacts['disk'] {
 async function trendOf(node: NodeClient, { clock, timers }: Runtime): Promise<RunningFacts['toReplicate']> {
   const started = clock.steadyMs()
   const first = await missingEvents(node)
-  // Nothing to wait for.
   if (first === 0) return { first, later: 0, afterMs: 0 }
   await sleep(timers, trendMs)
   return { first, later: await missingEvents(node), afterMs: Math.round(clock.steadyMs() - started) }
@@ -67,6 +66,6 @@ async function missingEvents(node: NodeClient): Promise<number> {
 async function refusedApps(node: NodeClient): Promise<RunningFacts['refusedApps']> {
   const apps = new RefusedApps()
   const response = await node.stream({ method: 'GET', path: '/logs?level=INFO' })
-  for await (const line of linesOf(response, limits.answerLineBytes)) apps.add(line)
+  for await (const line of readLines(response, limits.answerLineBytes)) apps.add(line)
   return apps.refused
 }

@@ -6,15 +6,15 @@ import type { Timers } from '../../runtime/timers.ts'
 import type { SettingsDocument } from '../../settings/index.ts'
 import type { PeerFacts } from './facts.ts'
 
-/** Milliseconds for a connection to an initial peer. */
+/** Time-out for a connection to an initial peer, in milliseconds. */
 const dialMs = 3000
 
-/** Initial peers that are dialled for a stopped node. */
+/** Maximum number of initial peers that are dialled for a stopped node. */
 const dialledPeers = 32
 
 const initialPeer = /^(\/(?:ip4|ip6|dns|dns4|dns6)\/([^/]+)\/tcp\/(\d+))\/p2p\/([^/]+)$/
 
-/** The peers of a running node, with its own failures to connect. */
+/** The peers that a running node knows, with its newest failure to connect to each. */
 export function knownPeers({ connections, knownPeers: known }: Inspected, settings: SettingsDocument): PeerFacts[] {
   const connected = new Set(connections.map(({ peerId }) => peerId))
   const initial = new Set(settings.swarm.initialPeers.map((address) => initialPeer.exec(address)?.[4] ?? ''))
@@ -30,7 +30,7 @@ export function knownPeers({ connections, knownPeers: known }: Inspected, settin
   })
 }
 
-/** Tries to reach the initial peers of a stopped node. Whether they have the same key is only known to a node. */
+/** Dials the initial peers of a stopped node by TCP. Only a node can tell whether they have the same swarm key. */
 export async function dialledInitialPeers(settings: SettingsDocument, timers: Timers): Promise<PeerFacts[]> {
   const addresses = settings.swarm.initialPeers.slice(0, dialledPeers)
   return await Promise.all(
@@ -43,7 +43,7 @@ export async function dialledInitialPeers(settings: SettingsDocument, timers: Ti
   )
 }
 
-/** Why no connection is possible; undefined if one is. */
+/** Connects and closes the connection. Returns the reason of a failure. */
 function dial(host: string, port: number, timers: Timers): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port })

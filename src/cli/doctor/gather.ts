@@ -3,7 +3,7 @@ import { ShoalError } from '../../base/errors.ts'
 import type { Endpoints } from '../../node/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { DataFolder, FolderLocked } from '../../store/index.ts'
-import { folderOfNode, hostOfNode, type NamedNode, nodeArgument, onNode } from '../on-node.ts'
+import { folderOfNode, hostOfNode, type NamedNode, nodeArgument, onNode } from '../client/on-node.ts'
 import type { Facts } from './facts.ts'
 import { folderFacts, portFacts, storedSettings } from './gather-folder.ts'
 import { runningFacts } from './gather-node.ts'
@@ -28,7 +28,7 @@ export async function gatherFacts(named: NamedNode, endpoints: Endpoints, runtim
 
 async function stoppedFacts(path: string, target: Target, endpoints: Endpoints, { timers }: Runtime): Promise<Facts> {
   const seen = folderFacts(path)
-  // A node that is starting or stopping is waited for.
+  // `onNode` retries after this error: the node is starting or stopping.
   if (seen.lock.is === 'held') throw new FolderLocked(seen.path, seen.lock.pid)
   const { settings, folder } = await storedSettings(seen)
   return {

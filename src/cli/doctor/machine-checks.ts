@@ -1,5 +1,5 @@
 import { limits } from '../../base/limits.ts'
-import { quoted } from '../quoted.ts'
+import { quoted } from '../output/quoted.ts'
 import type { Facts, PortFacts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { onItsMachine } from './target.ts'

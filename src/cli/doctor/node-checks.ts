@@ -2,12 +2,12 @@ import type { Facts } from './facts.ts'
 import type { Finding } from './finding.ts'
 import { restart } from './target.ts'
 
-/** Seconds by which clocks may differ: events of one moment are ordered by them. */
+/** Clock skew in seconds from which there is a warning. */
 const clockWarning = 2
-/** Seconds from which retention and the order of events are wrong for people. */
+/** Clock skew in seconds from which it is an error: timestamps mislead people, and retention by age is off. */
 const clockError = 60
 
-/** Whether a running node is well, and whether events flow. */
+/** Readiness, clock and replication of a running node. */
 export function nodeFindings(facts: Facts): Finding[] {
   return [...healthFindings(facts), ...clockFindings(facts), ...replicationFindings(facts), ...swarmFindings(facts)]
 }

@@ -1,10 +1,10 @@
-import { quoted } from '../quoted.ts'
+import { quoted } from '../output/quoted.ts'
 import { type DialProblem, dialProblem } from './dial-problem.ts'
 import type { Facts, PeerFacts } from './facts.ts'
 import type { CheckName, Finding } from './finding.ts'
 import type { Target } from './target.ts'
 
-/** Peers with a finding of their own; the others are counted. */
+/** Maximum number of peers with a finding of their own; the others are counted. */
 const shownPeers = 20
 
 /** Why other nodes are not connected: swarm key, topic, reachability. */
@@ -34,7 +34,7 @@ function peerFinding(peer: PeerFacts, target: Target): Finding {
   const which = `${isInitial ? 'The initial peer' : 'The node'} ${nameOf(peer)}`
   return {
     check: checkOf(problem),
-    // Other nodes come and go; what differs in the settings stays so.
+    // Nodes that are not initial peers may be gone for good; different settings do not heal by themselves.
     severity: isInitial || problem === 'swarm key' || problem === 'topic' ? 'error' : 'warning',
     problem: `${which} at ${address} is not connected: ${reason}.`,
     ...advice(problem, { address, target, reason, isInitial }),
@@ -49,15 +49,15 @@ function checkOf(problem: DialProblem): CheckName {
   return problem === 'swarm key' || problem === 'topic' ? problem : 'peers'
 }
 
-interface Asked {
+interface AdviceContext {
   readonly address: string
   readonly target: Target
   readonly reason: string
   readonly isInitial: boolean
 }
 
-function advice(problem: DialProblem, asked: Asked): Pick<Finding, 'why' | 'fix'> {
-  const { address, target, reason, isInitial } = asked
+function advice(problem: DialProblem, context: AdviceContext): Pick<Finding, 'why' | 'fix'> {
+  const { address, target, reason, isInitial } = context
   const [, , host = address, , port = '4001'] = address.split('/')
   const setPeers = `shoal settings set /swarm/initialPeers '["/ip4/ADDRESS/tcp/4001/p2p/PEER_ID"]' ${target.argument}`
   switch (problem) {
@@ -117,7 +117,7 @@ function topicIn(reason: string): string {
   return /the node is in the topic '(.*)', this node in '/.exec(reason)?.[1] ?? 'TOPIC'
 }
 
-/** Nodes that dial this one and are refused are only known by the reason. */
+/** Refused inbound connections are only counted by reason, without the node. */
 function inboundFindings({ running, target }: Facts): Finding[] {
   const failures = Object.entries(running?.inboundFailures ?? {})
   return failures.flatMap(([reason, count]): Finding[] => {
@@ -134,7 +134,7 @@ function inboundFindings({ running, target }: Facts): Finding[] {
   })
 }
 
-/** A text as a value of a setting, which is YAML: most words mean themselves. */
+/** A text as a YAML value, for `settings set`: quoted unless YAML reads it as a string anyway. */
 function asYaml(text: string): string {
   const isWord = /^[a-z][\w-]*$/i.test(text) && !/^(true|false|null)$/i.test(text)
   return isWord ? text : JSON.stringify(text)

@@ -1,4 +1,4 @@
-import { quoted } from '../quoted.ts'
+import { quoted } from '../output/quoted.ts'
 import { type DialProblem, dialProblem } from './dial-problem.ts'
 import type { Facts, Reach } from './facts.ts'
 import type { Finding } from './finding.ts'
@@ -8,7 +8,7 @@ import { onItsMachine, restart, type Target } from './target.ts'
 export function reachFindings({ reach, folder, target }: Facts): Finding[] {
   if (reach.is === 'running') return []
   if (reach.is === 'failed') return folder?.lock.is === 'held' ? [] : [failedFinding(reach, target)]
-  // Another finding says why it cannot run.
+  // The check of the lock has a finding for it.
   if (folder?.lock.is === 'held') return []
   return [
     {

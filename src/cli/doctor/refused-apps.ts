@@ -1,4 +1,4 @@
-/** Apps that are listed. */
+/** Maximum number of listed apps. */
 const shownApps = 20
 
 /** Finds in the log of a node the apps whose last request for a token was refused. */

@@ -1,13 +1,16 @@
-/** How commands name the node again: by its data folder on this machine, or by the address of its admin port. */
+/**
+ * How suggested commands name the node: by its data folder on this machine, or by the address of its admin port.
+ * `argument` is the end of such a command.
+ */
 export type Target =
-  | { readonly is: 'folder'; readonly folder: string /** The end of a command. */; readonly argument: string }
+  | { readonly is: 'folder'; readonly folder: string; readonly argument: string }
   | { readonly is: 'address'; readonly host: string; readonly argument: string }
 
 const elsewhere = 'on the machine of the node'
 
 /**
- * Commands that start a running node again, with other options. It has the lock of its data folder, so that it is
- * stopped first. A node can only be started on its machine.
+ * Commands that restart a running node with other options: shutdown first, since the node has the lock of its data
+ * folder. They have to be typed on the machine of the node.
  */
 export function restart(target: Target, options = '', note = ''): string[] {
   const folder = target.is === 'folder' ? target.argument : '--working-dir DATA_FOLDER'
@@ -16,7 +19,7 @@ export function restart(target: Target, options = '', note = ''): string[] {
   return [commented(`shoal nodes shutdown ${folder}`, where), commented(run, where, note)]
 }
 
-/** A command with the data folder of the node at its end, which is typed on the machine of the node. */
+/** A command that takes the data folder, and has to be typed on the machine of the node. */
 export function onItsMachine(command: string): string {
   return commented(`${command} DATA_FOLDER`, elsewhere)
 }

@@ -23,7 +23,7 @@ export interface Downloaded {
   all: number | undefined
 }
 
-/** Names in a directory are untrusted: these would escape the target folder (path traversal). */
+/** Names that would escape the target folder (path traversal): names in a directory are untrusted. */
 const unwritable = sep === '/' ? /^\.{0,2}$|[/\0]/ : /^\.{0,2}$|[/\\:\0]/
 
 /** The path of an address below `/files`: a content identifier or name, and a path below it. */
@@ -89,7 +89,7 @@ async function saveFile(
   try {
     await pipeline(counted, output, { end: target !== '-' })
   } catch (error) {
-    // A part of a file would look like the whole.
+    // A truncated file would look complete.
     if (target !== '-') rmSync(target, { force: true })
     throw error instanceof ShoalError ? error : cannotWrite(target, error)
   }

@@ -5,25 +5,25 @@ import { limits } from '../../base/limits.ts'
 import { isLoopback } from '../../listening/listen.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { Timers } from '../../runtime/timers.ts'
-import { parsedAnswer, textOf } from '../answers.ts'
-import { ApiClient } from '../api-client.ts'
-import { NoNode } from '../control-client.ts'
-import { bodyOf, type NodeClient, type NodeRequest } from '../node-client.ts'
-import { hostOfNode, type NamedNode, nodeArgument, onRunningNode } from '../on-node.ts'
+import { ApiClient } from '../client/api-client.ts'
+import { NoNode } from '../client/control-client.ts'
+import { bodyOf, type NodeClient, type NodeRequest } from '../client/node-client.ts'
+import { hostOfNode, type NamedNode, nodeArgument, onRunningNode } from '../client/on-node.ts'
+import { parseResponse, readText } from '../client/response-body.ts'
 import { explainError } from './explain-error.ts'
 import type { WebsitePlace } from './website.ts'
 
-/** The node of a command: as in all commands, or by the address of its API. */
+/** The node of a command for files: named as in all commands, or by the address of its API. */
 export type NamedFilesNode = NamedNode | { readonly api: string }
 
 export interface FilesRequest extends Pick<NodeRequest, 'method' | 'body' | 'text' | 'upload'> {
   /** The path below `/files`, with its query string. */
   readonly path: string
-  /** The messages for errors that have a meaning of their own in this request. */
+  /** Messages for the error codes that have a specific meaning in this request. */
   readonly explained?: Partial<Record<ErrorCode, string>>
 }
 
-interface FilesWay {
+interface FilesBackend {
   /** How errors name the node. */
   readonly name: string
   readonly send: (sent: NodeRequest) => Promise<IncomingMessage>
@@ -41,25 +41,25 @@ export async function onFilesNode<T>(
   return await onRunningNode(named, runtime, (node) => work(new FilesNode(throughNode(node, named), timers)))
 }
 
-/** The files of a node: through its API, its admin port or its control socket. */
+/** A client for the files of a node, through its API, its admin port or its control socket. */
 export class FilesNode {
-  readonly #way: FilesWay
+  readonly #backend: FilesBackend
   readonly #timers: Timers
 
-  constructor(way: FilesWay, timers: Timers) {
-    this.#way = way
+  constructor(backend: FilesBackend, timers: Timers) {
+    this.#backend = backend
     this.#timers = timers
   }
 
   /** Where the websites of the node are. */
   websites(): Promise<WebsitePlace> {
-    return this.#way.websites()
+    return this.#backend.websites()
   }
 
   /** Sends a request. Throws the error of an error response. */
   async stream({ path, explained = {}, ...sent }: FilesRequest): Promise<IncomingMessage> {
     const errors = Object.keys(explained)
-    return await explainError(this.#way.send({ ...sent, path: `/files${path}`, errors, isLong: true }), explained)
+    return await explainError(this.#backend.send({ ...sent, path: `/files${path}`, errors, isLong: true }), explained)
   }
 
   async text(sent: FilesRequest): Promise<string> {
@@ -67,20 +67,20 @@ export class FilesNode {
   }
 
   async json<T>(response: IncomingMessage): Promise<T> {
-    return parsedAnswer<T>(await this.#textOf(response), this.#way.name)
+    return parseResponse<T>(await this.#textOf(response), this.#backend.name)
   }
 
   async #textOf(response: IncomingMessage): Promise<string> {
     const limited = { maxBytes: limits.commandAnswerBytes, timeoutMs: limits.longControlAnswerMs, timers: this.#timers }
     try {
-      return await textOf(response, limited)
+      return await readText(response, limited)
     } catch (error) {
-      throw closedEarly(this.#way.name, messageOf(error))
+      throw closedEarly(this.#backend.name, messageOf(error))
     }
   }
 }
 
-function throughApi(client: ApiClient): FilesWay {
+function throughApi(client: ApiClient): FilesBackend {
   const { hostname, port } = new URL(client.base)
   return {
     name: client.base,
@@ -89,7 +89,7 @@ function throughApi(client: ApiClient): FilesWay {
   }
 }
 
-function throughNode(node: NodeClient, named: NamedNode): FilesWay {
+function throughNode(node: NodeClient, named: NamedNode): FilesBackend {
   const [name, check] = [named.node ?? named.folder, `shoal files ls / ${nodeArgument(named)}`]
   let hasAnswered = false
   return {
@@ -100,7 +100,7 @@ function throughNode(node: NodeClient, named: NamedNode): FilesWay {
         hasAnswered = true
         return response
       } catch (error) {
-        // It is not asked from the start again: files may be written already.
+        // `NoNode` would restart the whole command, but files may be written already.
         throw hasAnswered && error instanceof NoNode ? closedEarly(name, error.message) : error
       }
     },
@@ -117,7 +117,7 @@ function isHere(host: string): boolean {
   return isLoopback(host) || host === 'localhost' || host.endsWith('.localhost')
 }
 
-/** The error for an answer that ended too early. */
+/** The error for a response whose connection was closed before its end. */
 export function closedEarly(name: string, reason: string): Error {
   return failure('ERR_NODE_UNREACHABLE', { cause: `${name}: the connection was closed: ${reason}` })
 }

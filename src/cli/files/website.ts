@@ -4,7 +4,7 @@ const domain = 'shoal.localhost'
 /** Names that are valid in a host name: others cannot be websites. */
 const hostLabels = /^[a-z0-9]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]*[a-z0-9])?)*$/i
 
-/** Where the websites of a node are. */
+/** Where the websites of a node are reached. */
 export interface WebsitePlace {
   /** The port of its API; undefined while it has none. */
   readonly port: number | undefined

@@ -1,6 +1,6 @@
 import type { Snapshot } from './snapshot.ts'
 
-/** What happened per second between two snapshots; undefined if the node was restarted in between. */
+/** Rates per second between two snapshots; undefined if the node was restarted in between. */
 export interface Rates {
   readonly published: number | undefined
   readonly received: number | undefined

@@ -1,9 +1,9 @@
 import type { Inspected } from '../../admin/index.ts'
 import { nodeIdOf, parsePeerId } from '../../identity/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
-import type { MetricsText } from '../metrics-text.ts'
-import type { NodeClient } from '../node-client.ts'
-import { readMetrics } from '../node-metrics.ts'
+import type { MetricsText } from '../client/metrics-text.ts'
+import type { NodeClient } from '../client/node-client.ts'
+import { readMetrics } from '../client/node-metrics.ts'
 
 /** A node at one moment. Counters only grow, unless the node was restarted. */
 export interface Snapshot {

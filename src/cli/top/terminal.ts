@@ -1,6 +1,6 @@
 const endCharacters = ['q', 'Q', '\x03', '\x04']
 
-/** A full screen on a terminal: drawn over itself, and gone in the end. */
+/** The alternate screen of a terminal, which is redrawn in place and left by `close`. */
 export class Terminal {
   readonly #input: NodeJS.ReadStream
   readonly #output: NodeJS.WriteStream
@@ -21,7 +21,7 @@ export class Terminal {
     input.on('data', this.#typed)
   }
 
-  /** Resolves when the user has typed q or Ctrl+C. */
+  /** Resolves after q, Ctrl+C, Ctrl+D or a signal to stop. */
   get ended(): Promise<void> {
     return this.#ended.promise
   }

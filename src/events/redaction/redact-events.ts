@@ -5,17 +5,17 @@ import type { EventStore, StreamStatus } from '../../store/index.ts'
 import { ownNodeEvents } from '../node-events.ts'
 import { redactionBatches } from './redaction-batches.ts'
 
-/** What became of events that were to be redacted: their offsets, ascending. */
+/** The outcome of a redaction, as ascending offsets. */
 export interface Redacted {
-  /** Their payloads are removed. */
+  /** Payloads removed. */
   readonly redacted: readonly number[]
-  /** Their payloads were removed before. */
+  /** Payloads removed by an earlier redaction. */
   readonly alreadyRedacted: readonly number[]
-  /** The events were removed as a whole, by retention. */
+  /** Events removed as a whole, by retention. */
   readonly pruned: readonly number[]
   /** There is no such event. */
   readonly unknown: readonly number[]
-  /** Not redacted: a fact that the node needs, about the name of a stream, or about files. */
+  /** Not redacted: facts about names of streams or about files, which the node needs. */
   readonly facts: readonly number[]
 }
 
@@ -54,17 +54,17 @@ async function redactPresent(
     const before = new Set<number>()
     for (const [first, last] of spansOf(batch))
       for (const offset of await store.redactedOffsets(number, first, last + 1)) before.add(offset)
-    // Also if all were redacted before: removing them from the files may have failed then.
+    // Also if all were redacted before: scrubbing the files may have failed then, and is repeated.
     await store.redact(key.number, batch)
     for (const offset of batch) (before.has(offset) ? alreadyRedacted : redacted).push(offset)
   }
   return { redacted, alreadyRedacted }
 }
 
-/** Longest gap between two offsets that are looked up together. */
+/** Maximum gap between two offsets that are looked up in one range. */
 const spanGap = 1024
 
-/** The first and last offsets of runs of offsets that are near to each other. */
+/** Groups ascending offsets into ranges with small gaps. */
 function spansOf(offsets: readonly number[]): [first: number, last: number][] {
   const spans: [number, number][] = []
   for (const offset of offsets) {
@@ -75,7 +75,7 @@ function spansOf(offsets: readonly number[]): [first: number, last: number][] {
   return spans
 }
 
-/** Those of the given events that have facts. The texts of facts are also in the catalogues of all nodes. */
+/** The offsets of facts among the given ones. */
 async function factsAmong(store: EventStore, own: StreamStatus, offsets: readonly number[]): Promise<Set<number>> {
   const [first = 0, last = 0] = [offsets[0], offsets.at(-1)]
   const selection = {

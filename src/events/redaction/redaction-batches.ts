@@ -2,8 +2,8 @@ import { format } from '../../base/format.ts'
 import { tuning } from '../../base/tuning.ts'
 
 /**
- * Splits ascending offsets into batches, each for one redaction record. A batch has events of few chunks: the writer
- * writes each of them again, and meanwhile publishing waits.
+ * Splits ascending offsets into batches, each for one redaction record. A batch has events of few chunks only: the
+ * writer thread rewrites each of these chunks, and publishing waits meanwhile.
  * @param ends the offsets after the last event of each chunk, ascending
  */
 export function redactionBatches(offsets: readonly number[], ends: readonly number[]): number[][] {

@@ -106,7 +106,7 @@ test('in any interval an address fails at most as often as its limit and the tim
   fc.assert(holds)
 })
 
-test('the addresses that are counted are limited', () => {
+test('the number of counted addresses is limited', () => {
   const attempts = new FailedAttempts(new VirtualClock())
   for (let i = 0; i < limits.failedSignIns; i++) attempts.add('first')
   for (let i = 0; i < limits.failedSignInSources; i++) attempts.add(`other ${i}`)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import { program } from '../../../src/cli/command-line.ts'
 import { printCompletion, type Shell } from '../../../src/cli/commands/complete.ts'
 import { completedCommands } from '../../../src/cli/completion/tree.ts'
+import { program } from '../../../src/cli/program/command-line.ts'
 import { shoal } from '../../support/process.ts'
 
 const root = program(() => {}, false)

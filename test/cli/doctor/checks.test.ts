@@ -36,7 +36,7 @@ test('of many peers that are not connected the first ones have findings, and the
   assert.match(found.find(({ problem }) => problem.includes('more'))?.problem ?? '', /^80 more nodes/)
 })
 
-test('facts of any kind give findings with a reason and a command, the worst first, without control characters', () => {
+test('arbitrary facts give findings with a reason and a command, the worst first, without control characters', () => {
   const text = fc.string({ unit: 'binary' })
   const reasons = fc.oneof(text, fc.constantFrom("the node is in the topic '", 'another swarm key', 'no route'))
   const peer = fc.record({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MetricsText } from '../../../src/cli/metrics-text.ts'
+import { MetricsText } from '../../../src/cli/client/metrics-text.ts'
 import { Metrics } from '../../../src/observability/metrics.ts'
 import * as fc from '../../support/property.ts'
 

@@ -5,7 +5,7 @@ import { RefusedApps } from '../../../src/cli/doctor/refused-apps.ts'
 import { jsonLine, Logger, logOutput } from '../../../src/logging/index.ts'
 import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 
-test('an app is refused until it gets a token, as the log of the node says', () => {
+test('an app counts as refused until the log shows a token for it', () => {
   const lines: string[] = []
   const sink = { write: (line: string) => lines.push(line), flush: async () => {} }
   const log = new TokenLog(new Logger(logOutput(jsonLine, sink, systemRuntime.clock), 'api'), systemRuntime.timers)

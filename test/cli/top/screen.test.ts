@@ -52,7 +52,7 @@ test('after a restart of the node there are no rates, since its counters start a
   assert.match(screenLines(earlier, restarted, { columns: 80, rows: 24 })[2] ?? '', /^events {4}-\/s published/)
 })
 
-test('a screen of any size is filled at most, and names of nodes control no terminal', () => {
+test('the lines fit a screen of any size, and control characters in names are escaped', () => {
   const text = fc.string({ unit: 'binary', maxLength: 40 })
   const peer = fc.record({
     nodeId: text,
