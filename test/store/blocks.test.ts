@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
+import { once } from 'node:events'
 import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { format } from '../../src/base/format.ts'
 import { BlockStore, openBlocks, Registers, Slots, slotsFile } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -282,4 +284,23 @@ test('the register with the highest event key wins, in any order of arrival', (t
     }),
     { numRuns: 50 },
   )
+})
+
+test('a database that another connection has locked for a moment is opened', async (t) => {
+  const file = join(temporaryFolder(t), 'blocks.db')
+  const database = openBlocks(file)
+  database.exec('PRAGMA journal_mode = DELETE')
+  database.close()
+  // As a connection does that changes the journal. Only another thread can release the lock while this one waits.
+  const lock = `
+    const { parentPort, workerData } = require('node:worker_threads')
+    const { DatabaseSync } = require('node:sqlite')
+    const database = new DatabaseSync(workerData)
+    database.exec('BEGIN EXCLUSIVE')
+    parentPort.postMessage('locked')
+    setTimeout(() => database.close(), 100)`
+  const worker = new Worker(lock, { eval: true, workerData: file })
+  await once(worker, 'message')
+  openBlocks(file, { readOnly: true }).close()
+  await once(worker, 'exit')
 })

@@ -75,7 +75,7 @@ export class BlobStore {
     this.#file = file
     this.#background = background
     this.#countFile = new CountFile(file, 'changes of blobs', { background, work: 'count_blobs' })
-    this.#database = new DatabaseSync(file)
+    this.#database = new DatabaseSync(file, { timeout: 5000 })
     try {
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576')
       this.#prepareTables()

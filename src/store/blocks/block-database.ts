@@ -42,12 +42,15 @@ const changesOfVersion3 = `
   INSERT INTO want SELECT id, ${lastRank.class}, ${lastRank.age} FROM block WHERE refs > 0 AND size IS NULL;
 `
 
+/** The last connection that closes locks the database, and so does the first one, which may change its journal. */
+const busyMs = 5000
+
 /** Opens the block database of a topic. Creates it if it is missing, unless `readOnly` is set. */
 export function openBlocks(file: string, { readOnly = false, sync = diskSync }: BlocksOptions = {}): DatabaseSync {
   let database: DatabaseSync | undefined
   try {
     if (!readOnly) createFile(file, sync)
-    database = new DatabaseSync(file, { readOnly })
+    database = new DatabaseSync(file, { readOnly, timeout: busyMs })
     if (!readOnly) prepare(database)
     else if (versionOf(database) !== formatVersion) {
       // A damaged write-ahead log may have lost the schema; nothing is changed.
@@ -55,7 +58,7 @@ export function openBlocks(file: string, { readOnly = false, sync = diskSync }: 
       // An earlier version is upgraded first; a later one is rejected.
       database.close()
       openBlocks(file).close()
-      database = new DatabaseSync(file, { readOnly })
+      database = new DatabaseSync(file, { readOnly, timeout: busyMs })
     }
     return database
   } catch (error) {
