@@ -9,9 +9,9 @@ const volatile: readonly (readonly [RegExp, string])[] = [
   [/(^| )\d+\/[./0-9A-Za-z]{4}-0@/g, '$1<lamport>/<node>-0@'],
   [/<node ID>-0\/\d+/g, '<stream>/<offset>'],
   [/, up \d.*$/g, ', up <duration>'],
-  [/\d+(\.\d)? [KMG]iB/g, '<size>'],
+  [/\d+(\.\d)? [KMGT]iB/g, '<size>'],
   [/\d+(\.\d)?(\/s| %)/g, '<n>$2'],
-  [/(published|received|running|ended|CPU) {2,}/g, '$1    '],
+  [/(published|received|running|ended|CPU|events|files) {2,}/g, '$1    '],
 ]
 
 /** The text of a terminal in a form that is the same for every recording. */

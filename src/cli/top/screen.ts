@@ -30,7 +30,12 @@ function summary(earlier: Snapshot, later: Snapshot): string[] {
       `${missing} missing here`,
     ),
     row('queries', `${runningQueries} running`, `${perSecond(rates.queries)} ended`, `${subscriptions} subscriptions`),
-    row('storage', `${bytesText(later.storeBytes)} events`),
+    row(
+      'storage',
+      `${bytesText(later.storeBytes)} events`,
+      `${bytesText(later.filesBytes)} files`,
+      `${bytesText(later.freeBytes)} free on disk`,
+    ),
     row('process', `${percent(rates.cpuPercent)} CPU`, `${bytesText(later.memoryBytes)} memory`),
   ].map((line) => line.trimEnd())
 }

@@ -17,6 +17,9 @@ export interface Snapshot {
   readonly runningQueries: number
   readonly subscriptions: number
   readonly storeBytes: number
+  readonly filesBytes: number
+  /** On the disk of the data folder. */
+  readonly freeBytes: number
   readonly memoryBytes: number
   readonly peers: readonly PeerSnapshot[]
 }
@@ -67,6 +70,8 @@ function snapshotOf(
     runningQueries: value('shoal_queries'),
     subscriptions: value('shoal_subscriptions'),
     storeBytes: value('block_store_size'),
+    filesBytes: value('shoal_files_bytes'),
+    freeBytes: value('shoal_disk_free_bytes'),
     memoryBytes: value('process_resident_memory_bytes'),
     peers: peersIn(metrics, namesOf(inspected)),
   }

@@ -16,6 +16,8 @@ const earlier: Snapshot = {
   runningQueries: 2,
   subscriptions: 5,
   storeBytes: 12.34 * 1024 * 1024,
+  filesBytes: 0,
+  freeBytes: 64 * 1024 ** 3,
   memoryBytes: 180 * 1024 * 1024,
   peers: [
     { nodeId: `A${node}`, name: 'Press 8', lag: 0, missing: 3, roundTripSeconds: 0.000_42 },
@@ -35,7 +37,7 @@ test('the screen shows rates, storage, queries, and the peers that are furthest 
     '',
     'events    12.5/s published      250/s received        3 missing here',
     'queries   2 running             0.5/s ended           5 subscriptions',
-    'storage   12.3 MiB events',
+    'storage   12.3 MiB events       0 B files             64.0 GiB free on disk',
     'process   15 % CPU              180 MiB memory',
     '',
     'PEERS (3)                                LAG  MISSING HERE    ROUND TRIP',
